@@ -2,5 +2,5 @@
 // takes the whole folder along.
 const { join } = require("node:path");
 
-/** Folder of the device code: `sm_90a.fatbin`, …, and manifest.json. */
+/** Folder of the device code: `sm_90a.fatbin`, …, `compute_80.ptx`, and manifest.json. */
 exports.imageDir = join(__dirname, "images");

@@ -3,7 +3,7 @@ import { type OpCase, type OpDefinition, operandOf, type Tolerance } from "@vd/k
 import type { PlainResults } from "@vd/kernels-native/references";
 import { type CaseResult, CaseRun } from "./case-run";
 import type { CheckOutcome } from "./check";
-import { tooFar } from "./compare";
+import { tooFar, unlikeBits } from "./compare";
 import { type ConformanceSuite, MATRIX_OPS, type TestedDevice, testedWith } from "./suite";
 
 type Wanted = Readonly<Record<string, ArrayLike<number>>>;
@@ -92,10 +92,14 @@ class ResultsCheck {
       const limit = toleranceOn(device, this.run.op, this.dtype);
       this.note(`${name} against ${wantedName}`, differences(result, wanted(), limit));
       await this.checkSameBits(tested, result);
+      const bytes = new Map([[result.candidates[0] ?? "", result.bytes]]);
       for (const variant of this.everyVariant ? result.candidates.slice(1) : []) {
         this.numVariants++;
-        this.note(`${name}, ${variant}`, differences(await this.run.runOn(device, variant), wanted(), limit));
+        const other = await this.run.runOn(device, variant);
+        bytes.set(variant, other.bytes);
+        this.note(`${name}, ${variant}`, differences(other, wanted(), limit));
       }
+      this.note(name, unlikeBits(bytes));
       return result;
     } catch (error) {
       this.note(name, [textOf(error)]);

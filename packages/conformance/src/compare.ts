@@ -45,3 +45,17 @@ export function tooFar(got: ArrayLike<number>, wanted: ArrayLike<number>, limit:
   if (!(worst <= limit.worst)) parts.push(`worst ${worst.toExponential(2)} above ${limit.worst}`);
   return parts.join(", ");
 }
+
+/** Of kernels whose names differ in these endings alone one takes the other's place, by the size of a result and by what a driver compiles:
+ *  they must give the same bits. */
+const SAME_BITS = ["_compiled", "_program"] as const;
+
+/** Returns which kernels give other bits than they must, as sentences. bytes: results by the kernel's name. */
+export function unlikeBits(bytes: ReadonlyMap<string, Buffer>): string[] {
+  const [ending, otherEnding] = SAME_BITS;
+  return [...bytes].flatMap(([name, own]) => {
+    const otherName = name.endsWith(ending) ? name.slice(0, -ending.length) + otherEnding : "";
+    const others = bytes.get(otherName);
+    return others === undefined || others.equals(own) ? [] : [`${name} gives other bits than ${otherName}`];
+  });
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { distance, tooFar } from "../src/compare";
+import { distance, tooFar, unlikeBits } from "../src/compare";
 
 describe("distance", () => {
   test("is relative to the size of the right numbers", () => {
@@ -31,4 +31,14 @@ test("what is too far is said in numbers", () => {
   const limit = { nmse: 1e-6, worst: 1e-2 };
   expect(tooFar([1, 2.0001], [1, 2], limit)).toBe("");
   expect(tooFar([1, 2.1], [1, 2], limit)).toBe("nmse 2.00e-3 above 0.000001, worst 6.32e-2 above 0.01");
+});
+
+test("kernels that take each other's place give the same bits, others may differ", () => {
+  const results = (entries: Record<string, string>) =>
+    new Map(Object.entries(entries).map(([name, text]) => [name, Buffer.from(text)]));
+  expect(unlikeBits(results({ f32_add: "x", f32_compiled: "y", f32_program: "y" }))).toEqual([]);
+  expect(unlikeBits(results({ f32_compiled: "y", f16_program: "z" }))).toEqual([]);
+  expect(unlikeBits(results({ f32_program: "x", f32_compiled: "y" }))).toEqual([
+    "f32_compiled gives other bits than f32_program",
+  ]);
 });

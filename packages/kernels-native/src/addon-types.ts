@@ -71,6 +71,8 @@ export interface NativeProgram {
   readonly candidates: string[][];
   /** Per row: the variants that it cannot have; empty unless it was compiled with `explain`. */
   readonly rejected: RejectedVariant[][];
+  /** Variants that the driver should have compiled and did not: others run in their place. */
+  readonly refused: RejectedVariant[];
   run(timing: boolean): Promise<RunTimes>;
   /** Makes the current run stop before its next row. */
   cancel(): void;

@@ -141,6 +141,16 @@ function warnOfMath(math: string): void {
   );
 }
 
+/** Says once a process, of each reason, that the driver does not compile kernels of plans. */
+function warnOfRefusal({ name, reason }: RejectedVariant): void {
+  if (warnedOf.has(reason)) return;
+  warnedOf.add(reason);
+  process.emitWarning(
+    `[${name}] expected the NVIDIA driver to compile the kernel, got ${reason}. A slower kernel gives the result.`,
+    { code: "VD_KERNELS" },
+  );
+}
+
 /** Something that runs programs. */
 export class Device {
   private static readonly gpus = new Map<string, Device>();
@@ -253,7 +263,9 @@ export class Device {
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
     const options = { capture, explain, batchInvariant, streamBytes, ...(variants ? { variants: [...variants] } : {}) };
-    return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, options)));
+    const program = await awaitNative(() => this.native.compile(words, [...names], buffers, options));
+    program.refused.forEach(warnOfRefusal);
+    return new Program(program);
   }
 }
 

@@ -51,7 +51,7 @@ function verifyFile(path: string, entry: ManifestEntry | undefined): VerifiedFil
 /** Names of the device code in a folder; none where there is no folder. */
 function imagesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith(".fatbin"));
+    return readdirSync(folder).filter((name) => /\.(fatbin|ptx)$/.test(name));
   } catch {
     return [];
   }

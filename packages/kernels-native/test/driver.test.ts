@@ -119,6 +119,31 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(unasked).toEqual([[], []]);
   });
 
+  test("expressions are compiled once each, let go once nothing uses them, and interpreted where the driver refuses", () => {
+    const result = scenario("expressions", { STAND_IN_TEXT_LOG: join(folder, "texts") });
+    const [compiled, program] = ["elementwise_f32_compiled", "elementwise_f32_program"];
+    expect(result.withoutText.chosen).toEqual([program]);
+    const needed = "needs the text of kernels beside the device code";
+    expect(result.withoutText.rejected[0]).toContainEqual({ name: compiled, reason: needed });
+    expect(result.other).toMatchObject({ chosen: [program], candidates: [[compiled, program]] });
+    expect(result.first).toMatchObject({ chosen: [compiled], candidates: [[compiled, program]] });
+    expect([result.forOther, result.forOne]).toEqual([
+      [0, 0],
+      [1, 0],
+    ]);
+    // All are used, then 64 are kept beside the ones of living programs.
+    const { numPrograms, whileUsed, onceUnused } = result;
+    expect([numPrograms, whileUsed]).toEqual([100, [101, 0]]);
+    expect(onceUnused).toEqual([102, 36]);
+    expect(result.kept).toBe(true);
+    const words = "CUDA_ERROR_STAND_IN (218): stand-in: ptxas fatal: the stand-in's words";
+    expect(result.refused).toMatchObject({ chosen: [program], candidates: [[program]] });
+    const reason = `is not compiled by the driver: ${words}`;
+    expect(result.refused.rejected[0]).toContainEqual({ name: compiled, reason });
+    const warning = `[${compiled}] expected the NVIDIA driver to compile the kernel, got ${words}. A slower kernel gives the result.`;
+    expect(result.warnings).toEqual([warning]);
+  });
+
   test.each(["first", "last"])(
     "weights that pass through a part of the memory are there when their rows run, and not before: the %s stream ahead",
     (order) => {

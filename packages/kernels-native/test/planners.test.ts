@@ -525,13 +525,20 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test("of expressions by program, types and addresses", () => {
       const variants = (row: string) => found(80)[row]!.variants;
-      expect(variants("gated residual")).toEqual(["elementwise_f16_add_product"]);
-      expect(variants("gated residual, other names")).toEqual(["elementwise_f16_add_product"]);
+      const any = ["elementwise_f16_compiled", "elementwise_f16_program"];
+      expect(variants("gated residual")).toEqual(["elementwise_f16_add_product", ...any]);
+      expect(variants("gated residual, other names")).toEqual(["elementwise_f16_add_product", ...any]);
       expect(variants("gated residual odd")).toEqual(["elementwise_scalar"]);
       expect(variants("gated residual mixed")).toEqual(["elementwise_vector"]);
-      expect(variants("seldom expression")).toEqual(["elementwise_f16_program"]);
+      expect(variants("seldom expression")).toEqual(any);
+      expect(variants("seldom expression, few")).toEqual([...any].reverse());
+      expect(variants("seldom expression without text")).toEqual(["elementwise_f16_program"]);
+      expect(rejected(80, "seldom expression without text").elementwise_f16_compiled).toBe(
+        "needs the text of kernels beside the device code",
+      );
       expect(rejected(80, "gated residual mixed")).toEqual({
         "elementwise_f16_*": "b has another element type than y",
+        elementwise_f16_compiled: "b has another element type than y",
         elementwise_f16_program: "b has another element type than y",
       });
       expect(rejected(80, "seldom expression")).toEqual({
@@ -540,6 +547,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       const odd = "y has 641 channels, which 8 does not divide";
       expect(rejected(80, "gated residual odd")).toEqual({
         "elementwise_f16_*": odd,
+        elementwise_f16_compiled: odd,
         elementwise_f16_program: odd,
         elementwise_vector: odd,
       });

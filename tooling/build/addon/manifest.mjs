@@ -18,7 +18,8 @@ export function readManifest(dir) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { format: FORMAT, built: {}, files: {} };
 }
 
-const isBinary = (name) => name.endsWith(".node") || name.endsWith(".fatbin");
+/** The addon, or device code: also as text, which the driver compiles. */
+const isBinary = (name) => /\.(node|fatbin|ptx)$/.test(name);
 
 /** Size and SHA-256 of every binary in a folder, by name. */
 export function describeBinaries(dir) {

@@ -1,5 +1,5 @@
 // Builds the device code: packages/kernels-cuda/images/<image>.fatbin for each target, each the fatbins of all sources one behind the
-// other. Only what changed is compiled. Without nvcc nothing is built and nothing fails, unless asked for.
+// other, and <image>.ptx, the text of kernels that are completed where they run, for any choice of targets. Only what changed is compiled. Without nvcc nothing is built and nothing fails, unless asked for.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -7,7 +7,18 @@ import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { imageDir, writeManifest } from "../addon/manifest.mjs";
 import { parseLog, serializedKernels, table } from "./report.mjs";
-import { contentHash, gencode, imageName, kernelHash, packageDir, sourcesFor, TARGETS } from "./sources.mjs";
+import {
+  contentHash,
+  gencode,
+  imageName,
+  kernelHash,
+  packageDir,
+  sourcesFor,
+  TARGETS,
+  TEMPLATE_FLAGS,
+  TEMPLATE_TARGETS,
+  templateSources,
+} from "./sources.mjs";
 
 const usage = `Usage: pnpm build:cubins [--arch LIST] [--jobs N] [--require] [--check] [--quiet]
 
@@ -28,6 +39,8 @@ const FLAGS = ["-std=c++20", "-O3", "-fatbin", "-compress-mode=size", "-Xptxas=-
 /** To see that sources compile: nvcc's quickest way through its optimiser. */
 const CHECK_FLAGS = [...FLAGS, "-Ofc", "max"];
 const ALIGNMENT = 16;
+/** What fills up the last 16 bytes of a part. */
+const PADDING = { fatbin: "\0", ptx: "\n" };
 /** Stores and loads of spilled registers that a kernel may have: some tiles take less time with a few, outside their loops, than with fewer
  *  threads. A kernel that the compiler could not fit has many times as many. */
 const MOST_SPILL_BYTES = 320;
@@ -75,13 +88,13 @@ function nvccVersion() {
   return probe.status === 0 ? /release (\S+),/.exec(probe.stdout)?.[1] : undefined;
 }
 
-/** Compiles one source for one target unless that was done before. */
-function compile({ source, target, salt, flags }) {
+/** Compiles one source for one target unless that was done before. ending: of the file, fatbin or ptx. */
+function compile({ source, target, salt, flags, ending }) {
   const stem = `${basename(source, ".cu")}-${imageName(target)}`;
   const key = contentHash(source, [salt, target, ...flags].join("\0")).slice(0, 16);
-  const output = join(buildDir, `${stem}-${key}.fatbin`);
-  const log = output.replace(/\.fatbin$/, ".log");
-  if (existsSync(output) && existsSync(log)) return Promise.resolve({ target, output, log, seconds: 0 });
+  const log = join(buildDir, `${stem}-${key}.log`);
+  const output = log.replace(/log$/, ending);
+  if (existsSync(output) && existsSync(log)) return Promise.resolve({ target, ending, output, log, seconds: 0 });
   const partial = `${output}.${process.pid}.tmp`;
   const started = Date.now();
   return new Promise((resolve, reject) => {
@@ -100,14 +113,18 @@ function compile({ source, target, salt, flags }) {
       }
       writeFileSync(log, text);
       renameSync(partial, output);
-      resolve({ target, output, log, seconds: (Date.now() - started) / 1000 });
+      resolve({ target, ending, output, log, seconds: (Date.now() - started) / 1000 });
     });
   });
 }
 
 async function compileAll(targets, salt, { jobs, check }) {
-  const flags = check ? CHECK_FLAGS : FLAGS;
-  const queue = targets.flatMap((target) => sourcesFor(target).map((source) => ({ source, target, salt, flags })));
+  const jobsOf = (targetsOf, sources, flags, ending) =>
+    targetsOf.flatMap((target) => sources(target).map((source) => ({ source, target, salt, flags, ending })));
+  const queue = [
+    ...jobsOf(targets, sourcesFor, check ? CHECK_FLAGS : FLAGS, "fatbin"),
+    ...jobsOf(TEMPLATE_TARGETS, templateSources, TEMPLATE_FLAGS, "ptx"),
+  ];
   const results = [];
   const worker = async () => {
     for (let job = queue.shift(); job; job = queue.shift()) results.push(await compile(job));
@@ -116,20 +133,21 @@ async function compileAll(targets, salt, { jobs, check }) {
   return results;
 }
 
-/** One file of all of a target's fatbins; each starts at a multiple of 16 bytes. */
-function writeImage(target, results) {
+/** One file of all of a target's fatbins, or of all its texts; each starts at a multiple of 16 bytes. Returns a line about it. */
+function writeImage(target, ending, results) {
   const parts = results
-    .filter((result) => result.target === target)
+    .filter((result) => result.target === target && result.ending === ending)
     .sort((a, b) => (a.output < b.output ? -1 : 1))
     .flatMap(({ output }) => {
       const bytes = readFileSync(output);
-      return [bytes, Buffer.alloc((ALIGNMENT - (bytes.length % ALIGNMENT)) % ALIGNMENT)];
+      return [bytes, Buffer.alloc((ALIGNMENT - (bytes.length % ALIGNMENT)) % ALIGNMENT, PADDING[ending])];
     });
-  const path = join(imageDir, `${imageName(target)}.fatbin`);
+  const name = `${imageName(target)}.${ending}`;
+  const path = join(imageDir, name);
   const bytes = Buffer.concat(parts);
   writeFileSync(`${path}.tmp`, bytes);
   renameSync(`${path}.tmp`, path);
-  return bytes.length;
+  return `${name}: ${(bytes.length / 1024).toFixed(0)} KiB`;
 }
 
 function writeReport(results, nvcc) {
@@ -160,8 +178,8 @@ async function main() {
   if (check) return console.log(`device code: compiled ${took} without optimising, to see that it does`);
   const rows = writeReport(results, nvcc);
   if (!quiet) console.log(table(rows));
-  for (const target of targets)
-    console.log(`${imageName(target)}.fatbin: ${(writeImage(target, results) / 1024).toFixed(0)} KiB`);
+  for (const target of targets) console.log(writeImage(target, "fatbin", results));
+  for (const target of TEMPLATE_TARGETS) console.log(writeImage(target, "ptx", results));
   writeManifest(imageDir, { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
   console.log(`device code: compiled ${took}`);
   refuseSerialized(results);

@@ -9,6 +9,12 @@ export { packageDir };
 /** What is built: machine code for each architecture, and PTX for GPUs newer than all of them and for tests. */
 export const TARGETS = ["75", "80", "86", "89", "90a", "100", "120", "ptx75", "ptx80"];
 
+/** What the text of kernels is built for that are completed where they run (`*.template.cu`): the oldest architecture, and the first with
+ *  instructions for bfloat16. */
+export const TEMPLATE_TARGETS = ["ptx75", "ptx80"];
+/** nvcc's words for such a text; functions are kept although no kernel in it calls them. */
+export const TEMPLATE_FLAGS = ["-std=c++20", "-O3", "-ptx", "-rdc=true"];
+
 /** Name of a target's file without its ending: sm_90a, compute_75. */
 export const imageName = (target) => (target.startsWith("ptx") ? `compute_${target.slice(3)}` : `sm_${target}`);
 
@@ -25,11 +31,16 @@ function filesBelow(dir, accept) {
     .sort();
 }
 
+const isTemplate = (path) => path.endsWith(".template.cu");
+const deviceSources = () => filesBelow(join(packageDir, "ops"), (name) => name.endsWith(".cu"));
+
 /** The device sources of a target: `.sm90.cu` files are for Hopper alone. */
 export function sourcesFor(target) {
-  const all = filesBelow(join(packageDir, "ops"), (name) => name.endsWith(".cu"));
-  return all.filter((path) => target === "90a" || !path.endsWith(".sm90.cu"));
+  return deviceSources().filter((path) => !isTemplate(path) && (target === "90a" || !path.endsWith(".sm90.cu")));
 }
+
+/** The sources of kernels that are completed where they run. */
+export const templateSources = () => deviceSources().filter(isTemplate);
 
 /** The file and everything of this package that it includes, each once. */
 function closure(path, seen = new Map()) {

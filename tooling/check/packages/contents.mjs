@@ -15,7 +15,7 @@ const OTHERS = {
     /^prebuilds\/[a-z0-9]+-(x64|arm64)\/(manifest\.json|vd-native\.node)$/,
     /^lib\/\w+\.(cjs|d\.cts)$/,
   ],
-  "@vd/kernels-cuda": [/^index\.js$/, /^images\/(manifest\.json|\w+\.fatbin)$/],
+  "@vd/kernels-cuda": [/^index\.js$/, /^images\/(manifest\.json|\w+\.(fatbin|ptx))$/],
   "@vd/model-tiny-svd": [
     /^(MODEL_CARD\.md|model_index\.json)$/,
     /^(feature_extractor|image_encoder|scheduler|unet|vae)\/[\w.]+\.(json|safetensors)$/,
@@ -71,7 +71,7 @@ function leaks(dir, entries) {
 }
 
 /** A binary: its folder and its name. */
-const BINARY = /^(prebuilds\/[^/]+|images)\/([^/]+\.(?:node|fatbin))$/;
+const BINARY = /^(prebuilds\/[^/]+|images)\/([^/]+\.(?:node|fatbin|ptx))$/;
 
 const manifestOf = (dir, folder) => JSON.parse(readFileSync(join(dir, folder, "manifest.json"), "utf8"));
 

@@ -5,7 +5,14 @@ import type { OpCase, OpCases, Operand } from "../../../packages/kernels-native/
 import type { DType, OpDefinition, TensorSpec } from "../../../packages/kernels-native/contract/op-kit";
 import { ONNX_FORMS, type OnnxForm } from "../../../packages/tensorrt/src/export/ops/forms";
 import { objectsOf } from "../../build/addon/sources.mjs";
-import { imageName, packageDir, sourcesFor, TARGETS } from "../../build/cubins/sources.mjs";
+import {
+  imageName,
+  packageDir,
+  sourcesFor,
+  TARGETS,
+  TEMPLATE_TARGETS,
+  templateSources,
+} from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
 import type { PlannersReport } from "../../measure/planners/report";
 import { measuredText, type OpsReport } from "./measured";
@@ -121,9 +128,9 @@ function cpuText(id: string): string[] {
 
 /** The architectures whose device code has a source file. */
 function architecturesOf(file: string): string {
-  const targets = TARGETS.filter((target) =>
-    sourcesFor(target).some((path) => path.replaceAll("\\", "/").endsWith(file)),
-  );
+  const isIn = (sources: readonly string[]) => sources.some((path) => path.replaceAll("\\", "/").endsWith(file));
+  if (isIn(templateSources())) return `all, from the text of ${TEMPLATE_TARGETS.map(imageName).join(" or ")}`;
+  const targets = TARGETS.filter((target) => isIn(sourcesFor(target)));
   return targets.length === TARGETS.length ? "all" : targets.map(imageName).join(", ");
 }
 

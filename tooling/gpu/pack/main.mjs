@@ -21,7 +21,7 @@ import { parseArgs } from "node:util";
 import { imageDir } from "../../build/addon/manifest.mjs";
 import { cudaPackageDir, packageDir } from "../../build/addon/sources.mjs";
 import { bundle } from "../../build/bundle.mjs";
-import { kernelHash } from "../../build/cubins/sources.mjs";
+import { imageName, kernelHash, TEMPLATE_TARGETS } from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
 
 const LIMIT_BYTES = 96 * 2 ** 20;
@@ -74,13 +74,14 @@ function packedNode() {
   return packed;
 }
 
-/** Copies the package with the device code, of that only `images`. */
+/** Copies the package with the device code, of that only `images` and the text of kernels that are completed on the GPU's machine. */
 function copyDeviceCode(images, target) {
   for (const name of ["package.json", "index.js"]) cpSync(join(cudaPackageDir, name), join(target, name));
-  for (const image of images) {
-    const path = join(imageDir, `${image}.fatbin`);
-    if (!existsSync(path)) throw new Error(`no device code ${image}: run \`pnpm build:cubins\` first`);
-    cpSync(path, join(target, "images", `${image}.fatbin`));
+  const texts = TEMPLATE_TARGETS.map((each) => `${imageName(each)}.ptx`);
+  for (const name of [...images.map((image) => `${image}.fatbin`), ...texts]) {
+    const path = join(imageDir, name);
+    if (!existsSync(path)) throw new Error(`no device code ${name}: run \`pnpm build:cubins\` first`);
+    cpSync(path, join(target, "images", name));
   }
 }
 

@@ -67,6 +67,9 @@ int main() {
   for (size_t index = 0; std::getline(std::cin, line); ++index) {
     std::istringstream in(line);
     const Row row = read_row(in);
-    for (const Architecture& architecture : kArchitectures) print_choice(index, architecture, row);
+    for (Architecture architecture : kArchitectures) {
+      architecture.device.hasTemplates = true;
+      print_choice(index, architecture, row);
+    }
   }
 }

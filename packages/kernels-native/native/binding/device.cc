@@ -83,6 +83,17 @@ Napi::Array texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
   return result;
 }
 
+Napi::Array rejected_to_js(Napi::Env env, const std::vector<RejectedVariant>& variants) {
+  Napi::Array result = Napi::Array::New(env, variants.size());
+  for (size_t i = 0; i < variants.size(); ++i) {
+    Napi::Object item = Napi::Object::New(env);
+    item.Set("name", variants[i].name);
+    item.Set("reason", variants[i].reason);
+    result.Set(static_cast<uint32_t>(i), item);
+  }
+  return result;
+}
+
 Napi::Value times_to_js(Napi::Env env, RunTimes& times) {
   Napi::Object result = Napi::Object::New(env);
   result.Set("elapsedUs", times.total_us);
@@ -174,7 +185,7 @@ Napi::Function ProgramObject::define(Napi::Env env) {
       env, "NativeProgram",
       {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"), method<&ProgramObject::free_sync>("freeSync"),
        method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"), getter<&ProgramObject::candidates>("candidates"),
-       getter<&ProgramObject::rejected>("rejected")});
+       getter<&ProgramObject::rejected>("rejected"), getter<&ProgramObject::refused>("refused")});
 }
 
 Napi::Object ProgramObject::make(Napi::Env env, std::shared_ptr<ProgramHandle> handle) {
@@ -262,17 +273,15 @@ Napi::Value ProgramObject::rejected(const Napi::CallbackInfo& info) {
   const auto handle = handle_of(info.This());
   const ProgramInfo& from = handle->program->info();
   Napi::Array result = Napi::Array::New(info.Env(), from.fast.size());
-  for (size_t i = 0; i < from.fast.size(); ++i) {
-    Napi::Array row = Napi::Array::New(info.Env());
-    for (const RejectedVariant& variant : i < from.rejected.size() ? from.rejected[i] : std::vector<RejectedVariant>()) {
-      Napi::Object item = Napi::Object::New(info.Env());
-      item.Set("name", variant.name);
-      item.Set("reason", variant.reason);
-      row.Set(row.Length(), item);
-    }
-    result.Set(static_cast<uint32_t>(i), row);
-  }
+  for (size_t i = 0; i < from.fast.size(); ++i)
+    result.Set(static_cast<uint32_t>(i),
+               rejected_to_js(info.Env(), i < from.rejected.size() ? from.rejected[i] : std::vector<RejectedVariant>()));
   return result;
+}
+
+Napi::Value ProgramObject::refused(const Napi::CallbackInfo& info) {
+  const auto handle = handle_of(info.This());
+  return rejected_to_js(info.Env(), handle->program->info().refused);
 }
 
 }  // namespace vd::binding

@@ -45,6 +45,7 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
   static Napi::Value details(const Napi::CallbackInfo& info);
   static Napi::Value candidates(const Napi::CallbackInfo& info);
   static Napi::Value rejected(const Napi::CallbackInfo& info);
+  static Napi::Value refused(const Napi::CallbackInfo& info);
   std::shared_ptr<ProgramHandle> handle_;
 };
 

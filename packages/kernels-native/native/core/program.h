@@ -41,6 +41,8 @@ struct ProgramInfo {
   std::vector<std::vector<std::string>> candidates;
   /** Per row: the variants that it cannot have; empty unless CompileOptions::explain. */
   std::vector<std::vector<RejectedVariant>> rejected;
+  /** Variants that were chosen first and that the driver does not compile: others run in their place. */
+  std::vector<RejectedVariant> refused;
 };
 
 /** How a program is compiled. */

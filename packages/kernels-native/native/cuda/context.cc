@@ -43,6 +43,7 @@ Context::Context(const ContextOptions& options, bool after_loss) : api_(driver::
     const std::string path = driver::image_path(options.imageDir, properties_.image);
     const std::shared_ptr<vd::Memory> file = map_file(path);
     modules_.emplace(api_, std::span<const std::byte>(file->data(), file->bytes()), path);
+    compiled_.emplace(api_, driver::template_path(options.imageDir, properties_.image));
   } catch (...) {
     api_.primary_context_release(device_);
     throw;
@@ -52,7 +53,11 @@ Context::Context(const ContextOptions& options, bool after_loss) : api_(driver::
 }
 
 Context::~Context() {
-  if (modules_ && (lost() || api_.context_set_current(handle_) != driver::kSuccess)) modules_->abandon();
+  if (modules_ && (lost() || api_.context_set_current(handle_) != driver::kSuccess)) {
+    modules_->abandon();
+    compiled_->abandon();
+  }
+  compiled_.reset();
   modules_.reset();
   api_.primary_context_release(device_);
 }
@@ -60,6 +65,7 @@ Context::~Context() {
 void Context::fill_info() {
   info_.smVersion = properties_.image.smVersion;
   info_.hasWgmma = properties_.image.name == "sm_90a";
+  info_.hasTemplates = compiled_->available();
   info_.numSms = properties_.numSms;
   info_.sharedBytesPerBlock = properties_.sharedBytesPerBlock;
   info_.l2Bytes = properties_.l2Bytes;
@@ -100,6 +106,11 @@ driver::FunctionHandle Context::find(const std::string& symbol, unsigned sharedB
   if (driver::FunctionHandle function = modules_->find(symbol, sharedBytes)) return function;
   throw Error(ErrorCode::unsupported, where, "a kernel " + symbol + " in " + image() + ".fatbin", "none",
               "Device code and addon come from different builds: run `pnpm build:cubins`.");
+}
+
+std::shared_ptr<const CompiledKernel> Context::compile(const Launch& launch, const std::string& where) {
+  enter(where);
+  return compiled_->find_or_compile(launch, where);
 }
 
 driver::DevicePtr Context::allocate(size_t bytes, const std::string& where) {

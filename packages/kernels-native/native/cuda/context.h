@@ -10,6 +10,7 @@
 #include "../driver/device.h"
 #include "../driver/error.h"
 #include "../driver/module.h"
+#include "compiled_kernels.h"
 #include "planning/launch.h"
 
 namespace vd::cuda {
@@ -46,6 +47,10 @@ class Context {
   /** A kernel by name. Throws Error(unsupported) naming `where` when the image lacks it. */
   driver::FunctionHandle find(const std::string& symbol, unsigned sharedBytes, const std::string& where);
 
+  /** The kernel of a launch with an expression, compiled unless that was done lately. Any thread may call it. Throws
+   *  Error(unsupported|driver|io) naming `where`. */
+  std::shared_ptr<const CompiledKernel> compile(const Launch& launch, const std::string& where);
+
   /** Device memory, uninitialised, 256-byte aligned. Tries once more after `reclaim`. Throws Error(memory). */
   driver::DevicePtr allocate(size_t bytes, const std::string& where);
   void free(driver::DevicePtr address) noexcept;
@@ -60,6 +65,7 @@ class Context {
   driver::DeviceHandle device_ = 0;
   driver::ContextHandle handle_ = nullptr;
   std::optional<driver::ModuleSet> modules_;
+  std::optional<CompiledKernels> compiled_;
   DeviceInfo info_;
   std::function<bool()> reclaim_;
   std::atomic<bool> lost_{false};

@@ -68,7 +68,8 @@ void for_each_word(const Launch& launch, const std::function<void(uint64_t)>& vi
 
 ReadyLaunch make_ready(Context& context, const Launch& launch, const BaseAddresses& bases, const std::string& where) {
   ReadyLaunch ready;
-  ready.function = context.find(launch.symbol, launch.sharedBytes, where);
+  if (launch.expression) ready.compiled = context.compile(launch, where);
+  ready.function = ready.compiled ? ready.compiled->function : context.find(launch.symbol, launch.sharedBytes, where);
   ready.params = launch.params;
   for (size_t at = 0; at + sizeof(uint64_t) <= ready.params.size(); at += sizeof(uint64_t)) {
     uint64_t word = 0;

@@ -11,6 +11,8 @@ namespace vd::cuda {
 /** One kernel launch, resolved. */
 struct ReadyLaunch {
   driver::FunctionHandle function = nullptr;
+  /** Keeps a kernel that was compiled for the launch. */
+  std::shared_ptr<const CompiledKernel> compiled;
   std::vector<std::byte> params;
   unsigned grid[3] = {1, 1, 1};
   unsigned block = 1;

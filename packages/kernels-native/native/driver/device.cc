@@ -12,6 +12,11 @@ constexpr int kPtxVersions[] = {80, 75};
 
 std::filesystem::path path_of(const std::string& utf8) { return std::filesystem::path(std::u8string(utf8.begin(), utf8.end())); }
 
+std::string path_in(const std::string& folder, const std::string& name) {
+  const std::u8string text = (path_of(folder) / name).u8string();
+  return std::string(text.begin(), text.end());
+}
+
 int attribute(const Api& api, Attribute which, DeviceHandle device) {
   int value = 0;
   return api.device_attribute(&value, which, device) == kSuccess ? value : 0;
@@ -70,9 +75,15 @@ DeviceProperties properties_of(int index, const std::string& imageDir) {
 
 }  // namespace
 
-std::string image_path(const std::string& imageDir, const Image& image) {
-  const std::u8string text = (path_of(imageDir) / (image.name + ".fatbin")).u8string();
-  return std::string(text.begin(), text.end());
+std::string image_path(const std::string& imageDir, const Image& image) { return path_in(imageDir, image.name + ".fatbin"); }
+
+std::string template_path(const std::string& imageDir, const Image& image) {
+  std::error_code ignored;
+  for (const int version : kPtxVersions) {
+    const std::string path = path_in(imageDir, "compute_" + std::to_string(version) + ".ptx");
+    if (version <= image.smVersion && std::filesystem::exists(path_of(path), ignored)) return path;
+  }
+  return {};
 }
 
 std::vector<Image> images_for(int major, int minor, const std::string& imageDir) {

@@ -41,4 +41,7 @@ std::vector<Image> images_for(int major, int minor, const std::string& imageDir)
 /** Path of an image's file, UTF-8. */
 std::string image_path(const std::string& imageDir, const Image& image);
 
+/** Path of the newest text of kernels in `imageDir` that an image's architecture runs, UTF-8; empty where there is none. */
+std::string template_path(const std::string& imageDir, const Image& image);
+
 }  // namespace vd::driver

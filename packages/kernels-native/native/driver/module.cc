@@ -37,6 +37,19 @@ std::vector<size_t> parts_of(std::span<const std::byte> file, const std::string&
 
 }  // namespace
 
+ModuleHandle load_module(const Api& api, const void* image, const std::string& label) {
+  char log[kLogBytes] = {};
+  int options[] = {kJitErrorLog, kJitErrorLogBytes};
+  void* values[] = {log, reinterpret_cast<void*>(kLogBytes)};
+  ModuleHandle module = nullptr;
+  const Result result = api.module_load(&module, image, 2, options, values);
+  if (result == kSuccess) return module;
+  const Error error = error_of(api, result, label);
+  log[kLogBytes - 1] = '\0';
+  if (log[0] == '\0') throw error;
+  throw Error(error.code, error.where, error.expected, error.got + ": " + log, error.hint);
+}
+
 ModuleSet::ModuleSet(const Api& api, std::span<const std::byte> file, const std::string& label) : api_(api) {
   try {
     for (const size_t start : parts_of(file, label)) load(file.data() + start, label);
@@ -54,17 +67,7 @@ void ModuleSet::unload() {
 }
 
 void ModuleSet::load(const std::byte* image, const std::string& label) {
-  char log[kLogBytes] = {};
-  int options[] = {kJitErrorLog, kJitErrorLogBytes};
-  void* values[] = {log, reinterpret_cast<void*>(kLogBytes)};
-  ModuleHandle module = nullptr;
-  const Result result = api_.module_load(&module, image, 2, options, values);
-  if (result != kSuccess) {
-    Error error = error_of(api_, result, label);
-    log[kLogBytes - 1] = '\0';
-    if (log[0] != '\0') error = Error(error.code, error.where, error.expected, error.got + ": " + log, error.hint);
-    throw error;
-  }
+  ModuleHandle module = load_module(api_, image, label);
   modules_.push_back(module);
   index(module, label);
 }

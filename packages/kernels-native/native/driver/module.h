@@ -11,6 +11,10 @@
 
 namespace vd::driver {
 
+/** Loads machine code, a fatbin or the text of PTX, which is compiled here; the context must be current. Throws
+ *  Error(unsupported|driver) with the compiler's messages. label: what is loaded. */
+ModuleHandle load_module(const Api& api, const void* image, const std::string& label);
+
 /** The kernels of one image file, which is fatbins one behind the other. Every member needs the context to be current. */
 class ModuleSet {
  public:

@@ -54,6 +54,8 @@ const expressions = [
   ["a b c d add mul sub tanh", []],
   ["k3 k1 sub a mul", [0, 2, 0, 5]],
   ["a k0 mul exp k1 add log k2 k3 min mul", [0.1, 2, 3, 4]],
+  ["a sigmoid rsqrt log exp sqrt silu gelu gelu_tanh quick_gelu tanh relu square neg abs", []],
+  ["d c b a sub sub sub a d div b max c min add", []],
 ] as const;
 
 const programs = expressions.flatMap(([text, constants]): Case[] => {
@@ -82,7 +84,7 @@ const broadcasts: Case[] = (
 ).flatMap(([name, b, c]): Case[] => [
   { name: `a gated residual ${name}`, inputs: { a: x, b, c }, attrs: residual },
   {
-    name: `interpreted, ${name}`,
+    name: `an expression without a kernel of its own, ${name}`,
     inputs: { a: x, b, c },
     attrs: { code: code("a b sub c mul k0 add"), constants: [0.5] },
   },
@@ -97,6 +99,7 @@ const places: Case[] = [
   { name: "one number in all", inputs: { a: [1, 1, 1, 1], b: [1, 1, 1, 1] }, attrs: { code: code("a b add") } },
   { name: "a alone", inputs: { a: odd }, attrs: { code: ["a"] } },
   { name: "unused operands", inputs: { a: x, b: x, d: [1, 1, 1, 1] }, attrs: { code: code("b silu") } },
+  { name: "constants alone", inputs: { a: x }, attrs: { code: code("k1 k0 sub k0 mul"), constants: [2, 0.5] } },
   { name: "one channel", inputs: { a: [2, 3, 40, 1], b: [2, 3, 40, 1] }, attrs: { code: code("a b mul") } },
   { name: "many tokens", inputs: { a: [1, 2, 1030, 24], b: [1, 2, 1, 24], c: [1, 2, 1030, 24] }, attrs: residual },
   { name: "1337 channels", inputs: { a: [1, 2, 3, 1337], b: [1, 1, 1, 1337], c: [1, 2, 3, 1] }, attrs: residual },
@@ -105,6 +108,22 @@ const places: Case[] = [
     inputs: { a: { dims: x, gap: 8 }, b: { dims: x, gap: 16 }, c: { dims: [2, 1, 1, 16], gap: 8 } },
     attrs: { code: silu },
     outGap: 24,
+  },
+  {
+    name: "on gaps, an expression without a kernel of its own",
+    inputs: {
+      a: { dims: x, gap: 8 },
+      b: { dims: [1, 3, 1, 16], gap: 8 },
+      c: { dims: [2, 1, 5, 1] },
+      d: { dims: x, gap: 16 },
+    },
+    attrs: { code: code("d a b sub c mul k0 add silu sub"), constants: [0.5] },
+    outGap: 24,
+  },
+  {
+    name: "many tokens, an expression without a kernel of its own",
+    inputs: { a: [1, 2, 1030, 24], b: [1, 2, 1, 24], c: [1, 2, 1030, 1] },
+    attrs: { code: code("a b mul a c sub tanh add") },
   },
   {
     name: "on odd gaps",
@@ -155,7 +174,7 @@ export default defineCases(elementwise, {
       attrs: residual,
     },
     {
-      name: "320 channels, 460800 tokens, interpreted",
+      name: "320 channels, 460800 tokens, tanh((a - b) · c) + 0.5",
       inputs: threeOf([2, 25, 9216, 320]),
       attrs: { code: code("a b sub c mul tanh k0 add"), constants: [0.5] },
     },

@@ -1,7 +1,8 @@
 // elementwise: a small program for each element, where the program is one of those in elementwise_forms.h.
 //
 // Plan: a form is compiled into straight code for operands of one type: eight elements of each operand a thread, all loads before the
-// first use. Any other program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
+// first use. Any other program is compiled where the user's driver can (elementwise_compiled.template.cu), or interpreted
+// (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
 // tokens from channels.
 // Symbols: elementwise_<dtype>_<form>.
 #include "elementwise_forms.h"
@@ -24,8 +25,8 @@ template <int kForm> inline constexpr int kFormOperands = operands_of(kElementwi
 
 /** Runs the instructions of a form from kAt on; kDepth numbers are on the stack. Everything but the arithmetic is done by the
  *  compiler. */
-template <int kForm, bool kFast, int kAt, int kDepth, int kOperands>
-__device__ __forceinline__ void evaluate(const float (&x)[kOperands][8], const float* constants, float (&stack)[4][8]) {
+template <int kForm, bool kFast, int kAt, int kDepth>
+__device__ __forceinline__ void evaluate(const float (&x)[kElementwiseOperands][8], const float* constants, float (&stack)[4][8]) {
   constexpr int kCode = kAt < kElementwiseLength ? kElementwiseForms[kForm].code[kAt] : kEnd;
   if constexpr (kCode == kEnd) {
     static_assert(kDepth == 1, "a form leaves one number");
@@ -48,20 +49,11 @@ __device__ __forceinline__ void evaluate(const float (&x)[kOperands][8], const f
 }
 
 template <class T, int kForm> __device__ __forceinline__ void elementwise_form(const ElementwiseParams& p) {
-  constexpr int kOperands = kFormOperands<kForm>;
-  const int64_t count = p.channels / 8 * p.tokens;
-  for_each_frame(p, [&](uint32_t clip, uint32_t frame) {
-    for (int64_t i = first_run(); i < count; i += run_step()) {
-      const Run run = run_of<8>(p, i);
-      Raw8<T> raw[kOperands];
+  for_each_run<T, kFormOperands<kForm>>(p, [&](const float (&x)[kElementwiseOperands][8], float (&y)[8]) {
+    float stack[4][8];
+    evaluate<kForm, sizeof(T) == 2, 0, 0>(x, p.constants, stack);
 #pragma unroll
-      for (int k = 0; k < kOperands; ++k) load_operand(p.operands[k], run_offset(p.operands[k], run, clip, frame), raw[k]);
-      float x[kOperands][8], stack[4][8];
-#pragma unroll
-      for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[k], x[k]);
-      evaluate<kForm, sizeof(T) == 2, 0, 0>(x, p.constants, stack);
-      store8(static_cast<T*>(p.y) + result_offset(p, run, clip, frame), stack[0]);
-    }
+    for (int j = 0; j < 8; ++j) y[j] = stack[0][j];
   });
 }
 

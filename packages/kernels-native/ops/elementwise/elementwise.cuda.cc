@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "../../native/generated/op_planners.h"
 
 #include "elementwise_forms.h"
+#include "elementwise_functions.h"
 
 namespace vd {
 
@@ -15,6 +17,9 @@ using namespace device;
 constexpr int64_t kMostFrames = 65535;
 /** Tokens and channels are told apart in 32 bits. */
 constexpr int64_t kMostRuns = int64_t{1} << 31;
+
+/** Elements of results from which on it pays to compile a kernel: those of fewer take as long as a launch does, whatever computes them. */
+constexpr int64_t kLeastCompiled = int64_t{1} << 16;
 
 static_assert(static_cast<int>(Instruction::max) == kMax && static_cast<int>(Instruction::neg) == kNeg &&
                   static_cast<int>(Instruction::k3) == kK3 && static_cast<int>(Instruction::silu) == kSiluOf,
@@ -76,6 +81,34 @@ const ElementwiseForm* form_of(const Renamed& r) {
 
 constexpr const char* kNames[] = {"a", "b", "c", "d"};
 
+/** Functions by their codes, from kNeg on. */
+constexpr const char* kFunctions[] = {
+#define VD_NAME(name, code) #name,
+    VD_ELEMENTWISE_UNARY(VD_NAME) VD_ELEMENTWISE_BINARY(VD_NAME)
+#undef VD_NAME
+};
+static_assert(std::size(kFunctions) == kMax - kNeg + 1);
+
+/** The program as steps; values are operands and constants in the order of their codes, then the steps' own. */
+cuda::Expression expression_of(const Renamed& r, DType type) {
+  const std::string prefix = cuda::is_16_bit(type) ? "elementwise_fast_" : "elementwise_exact_";
+  cuda::Expression e;
+  int stack[4] = {}, depth = 0;
+  for (const uint8_t code : r.code) {
+    if (code == kEnd) break;
+    if (code <= kK3) {
+      stack[depth++] = code - kA;
+      continue;
+    }
+    if (code >= kAdd) --depth;
+    int& top = stack[depth - 1];
+    e.steps.push_back({prefix + kFunctions[code - kNeg], {top, code >= kAdd ? stack[depth] : top}});
+    top = kElementwiseSources + static_cast<int>(e.steps.size()) - 1;
+  }
+  e.result = stack[0];
+  return e;
+}
+
 /** The call as kernels see it. */
 class Call {
  public:
@@ -129,6 +162,14 @@ class Call {
 
   /** The launch of the kernel of an expression. */
   cuda::Variant form_variant(const std::string& symbol) const { return variant(symbol, 8, kElementwiseThreads, kMostRuns - 1); }
+
+  /** The launch of a kernel that the driver compiles for the expression. */
+  cuda::Variant compiled_variant(const std::string& name) const {
+    cuda::Variant compiled = form_variant(name + std::to_string(program_.numOperands));
+    compiled.name = name;
+    compiled.launches[0].expression = expression_of(program_, type());
+    return compiled;
+  }
 
   /** The launch of an interpreter whose threads take runs of `width` channels. */
   cuda::Variant program_variant(const std::string& symbol, int64_t width, const cuda::DeviceInfo& device) const {
@@ -195,10 +236,14 @@ cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda:
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";
+  const cuda::Reason no_text = cuda::if_so(!device.hasTemplates, {"needs the text of kernels beside the device code"});
   if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()}))) out.add(call.form_variant(prefix + call.form()->name));
-  else if (out.allows({prefix, "program"}, mixed)) out.add(call.program_variant(prefix + "program", 8, device));
+  if (out.allows({prefix, "compiled"}, cuda::first_of({mixed, no_text}))) out.add(call.compiled_variant(prefix + "compiled"));
+  if (out.allows({prefix, "program"}, mixed)) out.add(call.program_variant(prefix + "program", 8, device));
   else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.program_variant("elementwise_vector", 8, device));
   else out.add(call.program_variant("elementwise_scalar", 1, device));
+  // Both give the same bits.
+  if (a.y.count() < kLeastCompiled && out.variants.front().launches[0].expression) std::swap(out.variants[0], out.variants[1]);
   return out;
 }
 

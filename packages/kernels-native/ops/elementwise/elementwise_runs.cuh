@@ -91,4 +91,24 @@ template <class T> __device__ __forceinline__ void load_operand(const Elementwis
   for (int i = 0; i < static_cast<int>(sizeof(T) / 2); ++i) raw.q[i] = make_uint4(word, word, word, word);
 }
 
+/** Calls compute(x, y) for each of this thread's runs: x has eight elements of each of the first kOperands operands, all loaded before the
+ *  first is used, and y becomes those of the result. */
+template <class T, int kOperands, class Compute>
+__device__ __forceinline__ void for_each_run(const ElementwiseParams& p, Compute&& compute) {
+  const int64_t count = p.channels / 8 * p.tokens;
+  for_each_frame(p, [&](uint32_t clip, uint32_t frame) {
+    for (int64_t i = first_run(); i < count; i += run_step()) {
+      const Run run = run_of<8>(p, i);
+      Raw8<T> raw[kElementwiseOperands];
+#pragma unroll
+      for (int k = 0; k < kOperands; ++k) load_operand(p.operands[k], run_offset(p.operands[k], run, clip, frame), raw[k]);
+      float x[kElementwiseOperands][8] = {}, y[8];
+#pragma unroll
+      for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[k], x[k]);
+      compute(x, y);
+      store8(static_cast<T*>(p.y) + result_offset(p, run, clip, frame), y);
+    }
+  });
+}
+
 }  // namespace vd::device

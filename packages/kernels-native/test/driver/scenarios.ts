@@ -9,6 +9,7 @@ import {
   dtypeIndex,
   isVdError,
   OPS,
+  type Program,
   startDriver,
 } from "../../src/index";
 
@@ -58,6 +59,43 @@ async function copyProgram(
       explain,
     }),
   };
+}
+
+/** What nvcc makes of a template, as far as expressions of one operand in float32 need it. */
+const EXPRESSION_TEXT = [
+  ".version 9.0\n.target sm_80\n.address_size 64\n",
+  ...["neg", "abs", "sqrt"].map(
+    (name) => `.visible .func  (.param .b32 func_retval0) elementwise_exact_${name}(
+\t.param .b32 elementwise_exact_${name}_param_0
+)
+{
+\tld.param.f32 \t%f1, [elementwise_exact_${name}_param_0];
+\t${name}.f32 \t%f2, %f1;
+\tst.param.f32 \t[func_retval0+0], %f2;
+\tret;
+}`,
+  ),
+  ".visible .entry elementwise_f32_compiled1(\n)\n{\n\tVD_EXPRESSION %f1, %f2;\n\tret;\n}\n",
+].join("\n");
+
+/** 100 different lists of functions that EXPRESSION_TEXT has. */
+const manyFunctions = () =>
+  Array.from({ length: 100 }, (_, i) =>
+    Array.from({ length: 7 }, (_, bit) => ((i >> bit) & 1 ? "neg" : "abs")).join(" "),
+  );
+
+/** A row that computes functions of a, [1,1,1024,64], one after the other. */
+async function expressionProgram(device: Device, functions: string, options: CompileOptions = {}) {
+  const bytes = 4 * 1024 * 64;
+  const names: readonly string[] = OPS.elementwise.attrs.code.values;
+  const code = ["a", ...functions.split(" ")].map((name) => names.indexOf(name));
+  const tensor = (offset: number) => [0, offset, 0, 4, 1, 1, 1024, 64, 0, 64];
+  const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
+  const attrs = [...code, ...new Array<number>(16 - code.length).fill(0), 0, 0, 0, 0];
+  const op = Object.keys(OPS).indexOf("elementwise");
+  const words = [op, ...attrs, ...tensor(0), ...absent, ...absent, ...absent, ...tensor(bytes)];
+  const bindings = [{ buffer: await device.allocate(2 * bytes), constant: false }];
+  return device.compile(Float64Array.from(words), ["row"], bindings, options);
 }
 
 const scenarios: Record<string, () => Promise<unknown>> = {
@@ -122,6 +160,49 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       unknown: await compiled(["copy_scalar", "no such kernel"]),
       tooFew: await failure(() => compiled(["copy_vector"])),
       noTexts: await failure(() => compiled([1, 2] as unknown as string[])),
+    };
+  },
+
+  /** Programs of expressions that have no kernel of their own, on a driver that compiles their text: what each row gets. */
+  async expressions() {
+    writeImage("sm_90a");
+    const log = process.env.STAND_IN_TEXT_LOG!;
+    const withoutText = await expressionProgram(open(), "neg", { explain: true });
+    // Devices are opened once: other text needs another folder, here the same by another name.
+    writeFileSync(join(folder, "compute_80.ptx"), EXPRESSION_TEXT);
+    const device = Device.cuda({ imageDir: `${join(folder, ".")}/` });
+    const warnings: string[] = [];
+    process.on("warning", ({ message }) => warnings.push(message));
+    writeFileSync(log, "");
+    const counts = () => {
+      const lines = readFileSync(log, "utf8").trim().split("\n").filter(Boolean);
+      return [lines.filter((line) => line === "load").length, lines.filter((line) => line === "unload").length];
+    };
+    const about = ({ info, candidates, rejected }: Program) => ({ chosen: info.variants, candidates, rejected });
+    const other = await expressionProgram(device, "neg", { variants: ["elementwise_f32_program"] });
+    const forOther = counts();
+    const first = await expressionProgram(device, "neg", { explain: true });
+    const again = await Promise.all(
+      Array.from({ length: 4 }, () => expressionProgram(device, "neg", { capture: true })),
+    );
+    const forOne = counts();
+    for (const program of [first, ...again]) await program.run();
+    const all = [];
+    for (const name of manyFunctions()) all.push(await expressionProgram(device, name));
+    const whileUsed = counts();
+    for (const program of all) await program.free();
+    await expressionProgram(device, "neg neg neg neg neg neg neg neg");
+    const onceUnused = counts();
+    const [loads] = counts();
+    await expressionProgram(device, "neg");
+    const [stillThere] = counts();
+    process.env.STAND_IN_TEXT = "218";
+    const refused = await expressionProgram(device, "abs sqrt abs", { explain: true });
+    await expressionProgram(device, "abs sqrt abs");
+    await new Promise((resolve) => setImmediate(resolve));
+    return {
+      ...{ withoutText: about(withoutText), other: about(other), first: about(first), refused: about(refused) },
+      ...{ forOther, forOne, whileUsed, onceUnused, kept: stillThere === loads, warnings, numPrograms: all.length },
     };
   },
 

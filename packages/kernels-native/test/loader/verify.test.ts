@@ -70,6 +70,9 @@ describe("binaries against the manifest", () => {
     write("cuda/sm_999.fatbin", "stranger");
     expect(refusal()).toContain("expected a binary that the manifest.json beside it names");
     rmSync(join(folder, "cuda/sm_999.fatbin"));
+    write("cuda/compute_75.ptx", "text that the driver would compile");
+    expect(refusal()).toContain("compute_75.ptx] expected a binary that the manifest.json beside it names");
+    rmSync(join(folder, "cuda/compute_75.ptx"));
     rmSync(join(folder, "linux-x64/vd-native.node"));
     expect(refusal()).toContain("expected a readable file");
   });

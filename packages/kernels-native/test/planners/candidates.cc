@@ -529,6 +529,10 @@ void print_elementwise(const cuda::DeviceInfo& device) {
   print_program("gated residual odd", elementwise({a, b, c, mul, add}, 641));
   print_program("gated residual mixed", elementwise({a, b, c, mul, add}, 640, DType::f32));
   print_program("seldom expression", elementwise({a, b, c, div, add, exp}, 640));
+  print_program("seldom expression, few", elementwise({a, b, c, div, add, exp}, 64));
+  cuda::DeviceInfo bare = device;
+  bare.hasTemplates = false;
+  print("seldom expression without text", elementwise_cuda_variants(elementwise({a, b, c, div, add, exp}, 640), bare, kExplain));
 }
 
 void print_token_norms(const cuda::DeviceInfo& device) {
@@ -564,6 +568,7 @@ int main(int argc, char** argv) {
   device.smVersion = argc > 1 ? std::atoi(argv[1]) : 80;
   device.hasWgmma = device.smVersion == 90;
   device.numSms = 100;
+  device.hasTemplates = true;
   device.sharedBytesPerBlock = device.hasWgmma ? 232448 : 101376;  // of others the least of the architectures from sm_80 on
   print_float32(device);
   print_float16(device);

@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { parseLog, serializedKernels, table } from "../../../build/cubins/report.mjs";
-import { contentHash, gencode, imageName, kernelHash, sourcesFor, TARGETS } from "../../../build/cubins/sources.mjs";
+import {
+  contentHash,
+  gencode,
+  imageName,
+  kernelHash,
+  sourcesFor,
+  TARGETS,
+  TEMPLATE_TARGETS,
+  templateSources,
+} from "../../../build/cubins/sources.mjs";
 
 const LOG = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'copy_vector' for 'sm_75'
@@ -44,6 +53,13 @@ test("targets have names and flags; Hopper's sources are for Hopper alone", () =
   const isHopper = (path: string) => path.endsWith(".sm90.cu");
   expect(sourcesFor("80").some(isHopper)).toBe(false);
   expect(sourcesFor("90a").some(isHopper)).toBe(true);
+});
+
+test("sources of kernels that are completed where they run are built as text alone, for architectures that have PTX", () => {
+  const [template] = templateSources() as [string];
+  expect(template).toMatch(/\.template\.cu$/);
+  for (const target of TARGETS) expect(sourcesFor(target)).not.toContain(template);
+  for (const target of TEMPLATE_TARGETS) expect(TARGETS).toContain(target);
 });
 
 test("a source's hash depends on its flags and stays the same otherwise", () => {

@@ -78,9 +78,14 @@ void Candidates::limit_workspace() {
   variants = std::move(kept);
 }
 
-Variant Candidates::extract(const std::string& wanted) {
+Variant& Candidates::named(const std::string& wanted) {
   const auto found = std::find_if(variants.begin(), variants.end(), [&](const Variant& variant) { return variant.name == wanted; });
-  return std::move(found == variants.end() ? variants.front() : *found);
+  return found == variants.end() ? variants.front() : *found;
+}
+
+void Candidates::refuse(const std::string& name, const std::string& reason) {
+  if (options_.explain) rejected_.push_back({name, reason});
+  std::erase_if(variants, [&](const Variant& variant) { return variant.name == name; });
 }
 
 void join_launches(Candidates& variants, const Candidates& more) {

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../../core/program.h"
@@ -47,8 +48,12 @@ class Candidates {
   /** Moves the variants that need more than kMostWorkspaceBytes to the rejected ones, unless no other would be left: then
    *  the guess stays. variants: not empty. */
   void limit_workspace();
-  /** The variant of that name, or the guess; nothing is left of it here. variants: not empty. */
-  Variant extract(const std::string& wanted);
+  /** The variant of that name, or the guess. variants: not empty. */
+  Variant& named(const std::string& wanted);
+  /** The same; nothing is left of it here. */
+  Variant extract(const std::string& wanted) { return std::move(named(wanted)); }
+  /** Moves a variant to the rejected ones. name: of one that there is. */
+  void refuse(const std::string& name, const std::string& reason);
 
  private:
   PlanningOptions options_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -18,6 +19,7 @@ struct DeviceInfo {
   int numSms = 1;               // streaming multiprocessors
   size_t sharedBytesPerBlock = 49152;  // opt-in limit of dynamic shared memory
   size_t l2Bytes = 0;
+  bool hasTemplates = false;  // kernels that are completed where they run lie beside the image, see Expression
   int clusters[9] = {};  // by their blocks, each of which fills a multiprocessor: how many run at once; zeros where that is not known
 };
 
@@ -54,9 +56,23 @@ struct TensorMapRequest {
   int swizzleBytes = 128;                    // 0, 32, 64 or 128
 };
 
+/** A step of an expression: a function of one value or of two, by the numbers of these. */
+struct ExpressionStep {
+  std::string function;
+  int inputs[2] = {0, 0};
+};
+
+/** Arithmetic of a kernel that is completed when it is loaded. Values are numbered: first the inputs of the place that the kernel's text
+ * has for it, behind them the results of the steps. */
+struct Expression {
+  std::vector<ExpressionStep> steps;
+  int result = 0;  // the value that the place is to have
+};
+
 /** One kernel launch. `params` is the kernel's only parameter, by value. */
 struct Launch {
   std::string symbol;
+  std::optional<Expression> expression;  // of a kernel that the driver compiles for it alone, from its text (kernel_templates.h)
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block = 1;
   uint32_t cluster = 1;  // blocks in x that form a cluster
