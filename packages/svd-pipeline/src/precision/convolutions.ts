@@ -37,7 +37,7 @@ export function unetRewritings({ convolutions = "direct", fusedLayerNorm = false
 }
 
 /** Returns whether convolutions and linear layers on a device normalise what they read by themselves where that gains: the decoder's channel
- *  groups, the denoiser's tokens. It takes less time and less memory. known: the machine's devices. */
+ *  groups, which also takes less memory, and the denoiser's tokens. known: the machine's devices. */
 export const normsAreFused = (device: Device, precision: Precision, known: KnownDevices = devices()): boolean =>
   precision !== "float32" && isHopper(device, known);
 
