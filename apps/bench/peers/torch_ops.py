@@ -202,6 +202,12 @@ def layer_norm(t, attrs):
     return modulated(y, t)
 
 
+def layer_norm_linear(t, attrs):
+    """Both as a model calls them, one after the other."""
+    norm = {"x": t["x"], "weight": t.get("normWeight"), "bias": t.get("normBias")}
+    return linear({**t, "x": layer_norm(norm, attrs)}, attrs)
+
+
 def rms_norm(t, attrs):
     return modulated(F.rms_norm(t["x"], t["x"].shape[-1:], t.get("weight"), attrs["eps"]), t)
 
@@ -310,5 +316,5 @@ def sampler_step(t, attrs):
     return following
 
 
-OPS = {f.__name__: f for f in (attention, conv, conv_norm_act, linear, linear_q8, quantize, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise,
-                                   sampler_step)}
+OPS = {f.__name__: f for f in (attention, conv, conv_norm_act, linear, linear_q8, quantize, group_norm, layer_norm, layer_norm_linear,
+                               rms_norm, batch_norm, pool, elementwise, sampler_step)}

@@ -44,7 +44,9 @@ function instructionSets(): string[] {
 }
 
 /** Ops whose products the CPU takes as `Device.math` says. */
-export const MATRIX_OPS: readonly OpId[] = ["attention", "conv", "conv_winograd", "group_norm_conv", "linear"];
+export const MATRIX_OPS: readonly OpId[] = [
+  ...(["attention", "conv", "conv_winograd", "group_norm_conv", "layer_norm_linear", "linear"] as const),
+];
 
 /** Products that are not exact, and the code for AMX where the processor has AVX-512 without it: then its tiles are emulated. */
 function matrixDevices(): TestedDevice[] {

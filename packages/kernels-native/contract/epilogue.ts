@@ -1,6 +1,6 @@
 import { float, oneOf, type Rule, type TensorSpec } from "./define-op";
 import { FLOATS } from "./dtype";
-import { attr, type Expr, eq, ge, mod } from "./expr";
+import { attr, choose, div, type Expr, eq, ge, mod, or } from "./expr";
 
 /** Activation functions; `gelu` is the exact one (erf). The gated ones, last, halve the channels: `geglu` is first half ×
  *  gelu(second half), `swiglu` first half × silu(second half). */
@@ -35,6 +35,17 @@ export function epilogueInputs(dims: TensorSpec["dims"], rows: string, frames: s
 
 /** 1 where the attribute `act` is a gated activation, else 0. */
 export const isGated: Expr = ge(attr("act"), ACTIVATIONS.indexOf("geglu"));
+
+/** Channels of a result whose product has N columns: a gated activation halves them. */
+export const gatedColumns: Expr = choose(isGated, div("N", 2), "N");
+
+/** For products of N columns whose activation may halve them. */
+export const halvesWhereGated: Rule = {
+  where: "weight",
+  test: or(eq(isGated, 0), eq(mod("N", 2), 0)),
+  expected: "an even number of rows for geglu and swiglu",
+  got: "N",
+};
 
 /** For ops whose activation cannot halve the channels. */
 export const keepsChannels: Rule = {

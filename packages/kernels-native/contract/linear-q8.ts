@@ -1,7 +1,7 @@
 import type { Rule, TensorSpec } from "./define-op";
 import { QUANTIZED } from "./dtype";
-import { epilogueInputs, isGated } from "./epilogue";
-import { add, choose, div, eq, mod, or } from "./expr";
+import { epilogueInputs, gatedColumns, halvesWhereGated } from "./epilogue";
+import { add, div } from "./expr";
 
 /** The operands of a linear layer in 8 bits. */
 export const linearQ8Inputs = {
@@ -22,14 +22,7 @@ export const linearQ8Inputs = {
 } as const satisfies Record<string, TensorSpec>;
 
 /** Blocks of 128 channels, and channels of the result. */
-export const linearQ8Derived = { G: div(add("C", 127), 128), K: choose(isGated, div("N", 2), "N") };
+export const linearQ8Derived = { G: div(add("C", 127), 128), K: gatedColumns };
 
 /** What those must fulfil. */
-export const linearQ8Rules: readonly Rule[] = [
-  {
-    where: "weight",
-    test: or(eq(isGated, 0), eq(mod("N", 2), 0)),
-    expected: "an even number of rows for geglu and swiglu",
-    got: "N",
-  },
-];
+export const linearQ8Rules: readonly Rule[] = [halvesWhereGated];

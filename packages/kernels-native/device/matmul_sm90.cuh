@@ -73,8 +73,10 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
     // Most staged tiles have no phases: the producer's few registers do not hold them for nothing.
     const int phases = Config::kPhases && p.numPhases == 4, row = index.n * Config::kTileN;
     const int phase = Config::kPhases ? index.phase : 0;
-    const int w0 = box.w * p.stride[2] - (phases ? 1 - (phase & 1) : p.padding[2]);
-    const int h0 = box.h * p.stride[1] - (phases ? 1 - (phase >> 1) : p.padding[1]);
+    // Filters that were not added up for each phase run over the grown picture, of which two by two pixels are one of x.
+    const int shift = Config::kTile.floats && phases && p.kernel[2] == 3 ? 1 : 0;
+    const int w0 = shift ? 2 * box.w + (phase & 1) - 1 : box.w * p.stride[2] - (phases ? 1 - (phase & 1) : p.padding[2]);
+    const int h0 = shift ? 2 * box.h + (phase >> 1) - 1 : box.h * p.stride[1] - (phases ? 1 - (phase >> 1) : p.padding[1]);
     const int f0 = box.f * p.stride[0] - p.padding[0];
     int outer = box.b;
     if constexpr (Config::kGroups) {
@@ -92,8 +94,8 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
             await_free(shared, at);
             const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
             if constexpr (Config::kClip) matmul_load_clip(p, shared.a(at.stage), full, c, w, h, f, box.b);
-            else ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, outer);
-            matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, phase, rank);
+            else ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w >> shift, h >> shift, f, outer);
+            matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, shift ? 0 : phase, rank);
             at.advance();
           }
 #pragma unroll 1

@@ -19,6 +19,7 @@ import groupNormQ8 from "./group_norm_q8/group_norm_q8.cases";
 import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
 import guide from "./guide/guide.cases";
 import layerNorm from "./layer_norm/layer_norm.cases";
+import layerNormLinear from "./layer_norm_linear/layer_norm_linear.cases";
 import layerNormQ8 from "./layer_norm_q8/layer_norm_q8.cases";
 import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
@@ -56,6 +57,7 @@ export const OP_CASES = {
   group_norm_stats: groupNormStats,
   guide: guide,
   layer_norm: layerNorm,
+  layer_norm_linear: layerNormLinear,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,

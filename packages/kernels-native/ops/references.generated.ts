@@ -20,6 +20,7 @@ import groupNormQ8 from "./group_norm_q8/group_norm_q8.reference";
 import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
 import guide from "./guide/guide.reference";
 import layerNorm from "./layer_norm/layer_norm.reference";
+import layerNormLinear from "./layer_norm_linear/layer_norm_linear.reference";
 import layerNormQ8 from "./layer_norm_q8/layer_norm_q8.reference";
 import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
@@ -59,6 +60,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   group_norm_stats: groupNormStats,
   guide: guide,
   layer_norm: layerNorm,
+  layer_norm_linear: layerNormLinear,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,

@@ -19,6 +19,7 @@ const OPS = [
     "group_norm_conv",
     "group_norm_stats",
     "layer_norm",
+    "layer_norm_linear",
     "linear",
     "linear_q8",
     "linear_q8_codes",
@@ -356,6 +357,22 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         expect(rows[name]!.every((variant) => variant.startsWith("apart_"))).toBe(true);
         expect(rejected(90, name).sm90_walk_m128n128).toBe(why);
       }
+    });
+
+    test("of a linear layer behind a norm are its kernels behind the norm's, which hands the tokens on", () => {
+      for (const smVersion of [80, 90]) {
+        const rows = candidates(smVersion);
+        expect(rows["norm and linear"]).toEqual(rows["linear behind the norm"]!.map((name) => `apart_${name}`));
+        const [norm, product, bytes, ...more] = rows["half norm and linear, handed on"]!;
+        expect(norm).toBe("layer_norm_f16_l8c5: 1");
+        expect(product).toMatch(/^linear_\S+: 1$/);
+        expect(bytes).toBe(`${9216 * 320 * 2} bytes`);
+        expect(more).toEqual([]);
+        expect(rows["bare norm and linear, handed on"]![0]).toBe("layer_norm_modulated_f16_l8c5: 1");
+        expect(rows["norm and linear, handed on"]!.at(-1)).toBe(`${100 * 2048 * 4} bytes`);
+      }
+      const few = (name: string) => candidates(90)[`norm of few and linear${name}, handed on`]![0];
+      expect([few(""), few(", invariant")]).toEqual(["layer_norm_f16_wide: 1", "layer_norm_f16_l32c5: 1"]);
     });
 
     test("on Hopper go to blocks of one warpgroup where keys are few, or heads have 96 channels", () => {

@@ -80,7 +80,13 @@ export {
   readCalibration,
   saveCalibration,
 } from "./precision/calibration/table";
-export { type ConvolutionMethod, normsAreFused, settleConvolutions, unetRewriting } from "./precision/convolutions";
+export {
+  type ConvolutionMethod,
+  normsAreFused,
+  settleConvolutions,
+  type UnetRecording,
+  unetRewritings,
+} from "./precision/convolutions";
 export { type EightBits, type EightBitsRequest, openEightBits } from "./precision/eight-bits";
 export {
   type EightBitPrecision,

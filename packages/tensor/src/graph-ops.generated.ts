@@ -426,6 +426,36 @@ export interface LayerNormOptions extends CallOptions {
   eps: number;
 }
 
+/** Arguments of {@link GraphOps.layerNormLinear}. */
+export interface LayerNormLinearOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** one row per output column [N,C] f32|f16|bf16 */
+  weight: Tensor;
+  /** learned factor of the normalised channels; default 1 [C] f32|f16|bf16 */
+  normWeight?: Tensor | undefined;
+  /** learned summand of the normalised channels; default 0 [C] f32|f16|bf16 */
+  normBias?: Tensor | undefined;
+  /** added per output channel [N] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,N] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,S,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** added to the variance */
+  eps: number;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.layerNormQ8}. */
 export interface LayerNormQ8Options extends CallOptions {
   /** tokens [B,F,S,C] f32|f16|bf16 */
@@ -959,6 +989,23 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layerNorm(options: LayerNormOptions): Tensor {
     return this.record("layer_norm", options);
+  }
+
+  /** Normalises each token over its channels, as layer_norm does, then multiplies it with a weight matrix and applies the shared epilogue, as linear does: for a norm that one linear layer alone reads. Kernels need not put the normalised tokens into memory.
+   *  x: [B,F,S,C] tokens.
+   *  weight: [N,C] one row per output column.
+   *  normWeight: [C] learned factor of the normalised channels; default 1.
+   *  normBias: [C] learned summand of the normalised channels; default 0.
+   *  bias: [N] added per output channel.
+   *  frameBias: [1|B,1|F,N] added per clip, frame and output channel.
+   *  residual: [B,F,S,K] added after the activation.
+   *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,F,S,K] result.
+   *  Source: https://arxiv.org/abs/1607.06450
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/attention.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  layerNormLinear(options: LayerNormLinearOptions): Tensor {
+    return this.record("layer_norm_linear", options);
   }
 
   /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, so that a linear layer in 8 bits follows without a pass of its own: scales = the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even.

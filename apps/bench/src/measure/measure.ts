@@ -71,6 +71,7 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
       decoder: eightBits?.decoder,
       convolutions,
       fusedNorm: normsAreFused(device, activations),
+      fusedLayerNorm: normsAreFused(device, activations),
       options,
       dtype,
     };

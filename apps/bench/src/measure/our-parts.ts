@@ -10,7 +10,7 @@ import {
   type Models,
   type StageDefinition,
   type StageShape,
-  unetRewriting,
+  unetRewritings,
 } from "@vd/svd-pipeline";
 import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
@@ -45,10 +45,13 @@ export interface PartContext {
   convolutions: ConvolutionMethod;
   /** Whether the decoder's convolutions normalise channel groups by themselves. */
   fusedNorm: boolean;
+  /** Whether the denoiser's linear layers normalise tokens by themselves. */
+  fusedLayerNorm: boolean;
 }
 
 /** The shapes of all stages of a measured run. */
-export function stageShapeOf({ models, options, dtype, decoder, convolutions, fusedNorm }: PartContext): StageShape {
+export function stageShapeOf({ models, options, ...recording }: PartContext): StageShape {
+  const { dtype, decoder, convolutions, fusedNorm, fusedLayerNorm } = recording;
   const { numFrames, width, height } = options;
   const factor = spatialFactor(models.vae.config);
   return {
@@ -62,6 +65,7 @@ export function stageShapeOf({ models, options, dtype, decoder, convolutions, fu
     decoder,
     convolutions,
     fusedNorm,
+    fusedLayerNorm,
   };
 }
 
@@ -119,8 +123,7 @@ function unetStage(context: PartContext, { numFrames, latentHeight, latentWidth,
   const { unet } = context.models;
   const rows = 2;
   return (g: Graph) => {
-    const rewriting = unetRewriting(context.convolutions);
-    if (rewriting) g.rewriteCalls(rewriting);
+    for (const rewriting of unetRewritings(context)) g.rewriteCalls(rewriting);
     const sample = g.input("sample", [rows, numFrames, latentHeight, latentWidth, 2 * latentChannels]);
     const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
     const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);

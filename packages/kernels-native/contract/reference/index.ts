@@ -4,6 +4,7 @@ export * from "./attention";
 export * from "./conv-q8";
 export * from "./epilogue";
 export * from "./gates";
+export * from "./linear";
 export * from "./linear-q8";
 export * from "./modulation";
 export * from "./moments";

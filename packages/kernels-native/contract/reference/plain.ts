@@ -117,3 +117,14 @@ export function plainCall(
     resultType,
   };
 }
+
+/** The call with other operands in place of its own, by name; undefined stands for one that it then has not. */
+export function withOperands(call: PlainCall, others: Readonly<Record<string, Plain | undefined>>): PlainCall {
+  const optional = (name: string) => (name in others ? others[name] : call.optional(name));
+  const operand = (name: string) => {
+    const found = optional(name);
+    if (!found) throw new Error(`no operand ${name}`);
+    return found;
+  };
+  return { ...call, optional, operand };
+}

@@ -22,6 +22,7 @@
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \
   X(layer_norm, LayerNormArgs) \
+  X(layer_norm_linear, LayerNormLinearArgs) \
   X(layer_norm_q8, LayerNormQ8Args) \
   X(layout_in, LayoutInArgs) \
   X(layout_out, LayoutOutArgs) \

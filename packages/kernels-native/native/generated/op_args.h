@@ -496,6 +496,38 @@ struct LayerNormArgs {
   float eps;
 };
 
+/** Normalises each token over its channels, as layer_norm does, then multiplies it with a weight matrix and applies the shared epilogue, as linear does: for a norm that one linear layer alone reads. Kernels need not put the normalised tokens into memory. */
+struct LayerNormLinearArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [N,C]: one row per output column. */
+  Tensor weight;
+  /** [C], may be absent: learned factor of the normalised channels; default 1. */
+  Tensor normWeight;
+  /** [C], may be absent: learned summand of the normalised channels; default 0. */
+  Tensor normBias;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,F,S,K]: result. */
+  Tensor y;
+  /** added to the variance. */
+  float eps;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, so that a linear layer in 8 bits follows without a pass of its own: scales = the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even. */
 struct LayerNormQ8Args {
   /** [B,F,S,C]: tokens. */
@@ -1139,6 +1171,25 @@ inline LayerNormArgs read_layer_norm_args(const Row& row) {
   return args;
 }
 
+inline LayerNormLinearArgs read_layer_norm_linear_args(const Row& row) {
+  LayerNormLinearArgs args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.normWeight = row.tensors[2];
+  args.normBias = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.y = row.tensors[8];
+  args.eps = static_cast<float>(row.attrs[0]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
+  args.outScale = static_cast<float>(row.attrs[2]);
+  args.residualScale = static_cast<float>(row.attrs[3]);
+  args.residual2Scale = static_cast<float>(row.attrs[4]);
+  return args;
+}
+
 inline LayerNormQ8Args read_layer_norm_q8_args(const Row& row) {
   LayerNormQ8Args args{};
   args.x = row.tensors[0];
@@ -1366,6 +1417,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \
   X(layer_norm, LayerNormArgs) \
+  X(layer_norm_linear, LayerNormLinearArgs) \
   X(layer_norm_q8, LayerNormQ8Args) \
   X(layout_in, LayoutInArgs) \
   X(layout_out, LayoutOutArgs) \

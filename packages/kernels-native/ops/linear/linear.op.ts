@@ -1,15 +1,11 @@
 import {
   add,
-  choose,
   defineOp,
-  div,
   epilogueAttrs,
   epilogueInputs,
-  eq,
   FLOATS,
-  isGated,
-  mod,
-  or,
+  gatedColumns,
+  halvesWhereGated,
 } from "../../contract/op-kit";
 
 export default defineOp({
@@ -29,16 +25,9 @@ export default defineOp({
     ...epilogueInputs(["B", "F", "S", "K"], "N", "F"),
   },
   attrs: { ...epilogueAttrs },
-  derived: { K: choose(isGated, div("N", 2), "N") },
+  derived: { K: gatedColumns },
   outputs: { y: { dims: ["B", "F", "S", "K"], dtype: FLOATS, apart: ["x", "x2", "weight"], doc: "result" } },
-  rules: [
-    {
-      where: "weight",
-      test: or(eq(isGated, 0), eq(mod("N", 2), 0)),
-      expected: "an even number of rows for geglu and swiglu",
-      got: "N",
-    },
-  ],
+  rules: [halvesWhereGated],
   cost: ({ B, F, S, C, C2, N }) => ({ flops: 2 * B! * F! * S! * (C! + C2!) * N! }),
   tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
 });

@@ -71,6 +71,18 @@ GroupNormConvArgs group_norm_conv_over_frames(int64_t height, int64_t channels, 
   return a;
 }
 
+/** A linear layer behind a norm. */
+LayerNormLinearArgs layer_norm_linear(int64_t tokens, int64_t channels, int64_t columns, DType type) {
+  LayerNormLinearArgs a{};
+  a.x = tensor({1, 1, tokens, channels}, type);
+  a.weight = tensor({columns, channels}, type);
+  a.normWeight = a.normBias = tensor({channels}, type);
+  a.y = tensor({1, 1, tokens, columns}, type);
+  a.outScale = 1;
+  a.eps = 1e-5F;
+  return a;
+}
+
 LinearQ8Args linear_q8(int64_t tokens, int64_t channels, int64_t columns, DType type, int64_t blocks = 1) {
   LinearQ8Args a{};
   a.x = tensor({1, 1, tokens, channels}, type);
@@ -382,6 +394,42 @@ void print_group_norm_conv(const cuda::DeviceInfo& device) {
   row("half norm and activated conv", activated);
 }
 
+/** What a variant's launches hand on through the workspace's beginning: for each its symbol, and how many of its addresses that is; then
+ *  the workspace's bytes. */
+void print_handed_on(const char* name, const cuda::Variant& variant) {
+  for (const cuda::Launch& launch : variant.launches) {
+    int count = 0;
+    const auto is_beginning = [](const cuda::Address& at) { return at.base == cuda::AddressBase::workspace && at.value == 0; };
+    for (const cuda::Relocation& relocation : launch.relocations) count += is_beginning(relocation.address);
+    for (const cuda::TensorMapRequest& map : launch.maps) count += is_beginning(map.base);
+    std::printf("%s\t%s: %d\t\n", name, launch.symbol.c_str(), count);
+  }
+  std::printf("%s\t%zu bytes\t\n", name, variant.workspaceBytes);
+}
+
+void print_layer_norm_linear(const cuda::DeviceInfo& device) {
+  const auto row = [&](const char* name, const LayerNormLinearArgs& a, const cuda::PlanningOptions& options = kExplain) {
+    print(name, layer_norm_linear_cuda_variants(a, device, options));
+  };
+  const auto apart = [](cuda::Candidates found) {
+    const auto isApart = [](const cuda::Variant& variant) { return variant.name.starts_with("apart_"); };
+    return *std::find_if(found.variants.begin(), found.variants.end(), isApart);
+  };
+  const LayerNormLinearArgs half = layer_norm_linear(9216, 320, 960, DType::f16);
+  row("half norm and linear", half);
+  print_handed_on("half norm and linear, handed on", apart(layer_norm_linear_cuda_variants(half, device, kExplain)));
+  const LayerNormLinearArgs wide = layer_norm_linear(100, 2048, 64, DType::f32);
+  row("norm and linear", wide);
+  print_handed_on("norm and linear, handed on", apart(layer_norm_linear_cuda_variants(wide, device, kExplain)));
+  print("linear behind the norm", linear_cuda_variants(linear(100, 2048, 64, DType::f32), device, kExplain));
+  const LayerNormLinearArgs few = layer_norm_linear(257, 1280, 1280, DType::f16);
+  print_handed_on("norm of few and linear, handed on", apart(layer_norm_linear_cuda_variants(few, device, kExplain)));
+  print_handed_on("norm of few and linear, invariant, handed on", apart(layer_norm_linear_cuda_variants(few, device, kInvariant)));
+  LayerNormLinearArgs bare = half;
+  bare.normWeight = bare.normBias = Tensor{};
+  print_handed_on("bare norm and linear, handed on", apart(layer_norm_linear_cuda_variants(bare, device, kExplain)));
+}
+
 void print_attention(const cuda::DeviceInfo& device) {
   AttentionArgs frames = attention(512, 256, DType::f16);
   frames.q = frames.k = frames.v = frames.y = tensor({1, 2, 512, 256}, DType::f16);
@@ -575,6 +623,7 @@ int main(int argc, char** argv) {
   print_8_bits(device);
   print_attention(device);
   print_group_norm_conv(device);
+  print_layer_norm_linear(device);
   print_staged(device);
   AttentionBackwardArgs gradients = attention_backward(100, 64, DType::f16);
   gradients.dq = gradients.dk = Tensor{};

@@ -1,3 +1,4 @@
+import type { Device } from "@vd/kernels-native";
 import { ownTurn } from "@vd/tensor";
 import { mostBytes, usableBytes } from "@vd/vae-opt";
 import { samplingFor } from "../denoising/chosen-sampling";
@@ -49,7 +50,8 @@ export async function makeContext(
   const { options, checked } = await withSize(wanted, given.checked, factor);
   const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
   const decoding = { decoder: eightBits?.decoder, fusedNorm: normsAreFused(device, precision) };
-  const shape = { ...stageShape(checked, options, factor, precision), ...decoding };
+  const denoising = { fusedLayerNorm: normsAreFused(denoisingDevice(opened), precision) };
+  const shape = { ...stageShape(checked, options, factor, precision), ...decoding, ...denoising };
   await ownTurn();
   const sampling = await samplingFor(components, checked, precision);
   // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
@@ -68,13 +70,18 @@ export async function makeContext(
   return contextOf(await settledMethod(layers.convolutions, contextOf));
 }
 
+/** Where a model denoises. */
+const denoisingDevice = ({ device, denoiser }: Pick<GenerationContext, "device" | "denoiser">): Device =>
+  denoiser?.kind === "own" ? denoiser.device : device;
+
 /** How a generation computes 3x3 convolutions. */
 async function settledMethod(
   wanted: Convolutions,
   contextOf: (method: ConvolutionMethod) => GenerationContext,
 ): Promise<ConvolutionMethod> {
-  const { device, denoiser, precision, checked, keepsStages } = contextOf("direct");
-  const denoises = denoiser?.kind === "own" ? denoiser.device : device;
+  const context = contextOf("direct");
+  const { precision, checked, keepsStages } = context;
+  const denoises = denoisingDevice(context);
   const fits = async (method: ConvolutionMethod) => {
     const context = contextOf(method);
     if (await denoisesWithWeights(context, denoises)) return true;

@@ -1,5 +1,5 @@
 import { type Device, devices } from "@vd/kernels-native";
-import { type RewriteCall, winogradConvolutions } from "@vd/tensor";
+import { normedLinears, type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { isHopper, type KnownDevices, mostBytes, usableBytes } from "@vd/vae-opt";
 import type { Convolutions, MemoryUse, Precision } from "../options/choices";
 
@@ -21,11 +21,23 @@ const UNET_REWRITINGS: Readonly<Record<ConvolutionMethod, RewriteCall | undefine
   winograd: winogradConvolutions(),
 };
 
-/** Returns how the UNet's calls are recorded; undefined where they are recorded as they come. */
-export const unetRewriting = (method: ConvolutionMethod = "direct"): RewriteCall | undefined => UNET_REWRITINGS[method];
+/** How the UNet's calls are recorded. */
+export interface UnetRecording {
+  /** How 3x3 convolutions are computed; default direct. */
+  convolutions?: ConvolutionMethod | undefined;
+  /** Whether linear layers normalise tokens by themselves where that gains; default false. */
+  fusedLayerNorm?: boolean | undefined;
+}
 
-/** Returns whether the decoder's convolutions normalise channel groups by themselves, which takes less time and less memory. known: the
- *  machine's devices. */
+/** Returns the rewritings by which the UNet's calls are recorded so, in the order in which a graph is given them; none where they are
+ *  recorded as they come. */
+export function unetRewritings({ convolutions = "direct", fusedLayerNorm = false }: UnetRecording): RewriteCall[] {
+  const rewritings = [UNET_REWRITINGS[convolutions], fusedLayerNorm ? normedLinears() : undefined];
+  return rewritings.filter((rewriting) => rewriting !== undefined);
+}
+
+/** Returns whether convolutions and linear layers on a device normalise what they read by themselves where that gains: the decoder's channel
+ *  groups, which also takes less memory, and the denoiser's tokens. known: the machine's devices. */
 export const normsAreFused = (device: Device, precision: Precision, known: KnownDevices = devices()): boolean =>
   precision !== "float32" && isHopper(device, known);
 

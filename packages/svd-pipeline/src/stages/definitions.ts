@@ -12,7 +12,7 @@ import {
 import { type DecodeShape, rewriteOf, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { type DeepFeatures, foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
-import { type ConvolutionMethod, unetRewriting } from "../precision/convolutions";
+import { type ConvolutionMethod, unetRewritings } from "../precision/convolutions";
 import type { StageDefinition } from "./stage";
 
 /** Sizes that decide the shapes of all stages. */
@@ -42,6 +42,8 @@ export interface StageShape {
   convolutions?: ConvolutionMethod | undefined;
   /** Whether the decoder's convolutions normalise channel groups by themselves; default false. */
   fusedNorm?: boolean | undefined;
+  /** Whether the denoiser's linear layers normalise tokens by themselves where that gains; default false. */
+  fusedLayerNorm?: boolean | undefined;
 }
 
 /** Returns the shape of what is denoised at a time. */
@@ -133,12 +135,11 @@ export function denoiserInputDims(models: Models, shape: StageShape): number[] {
 export function predict(
   g: Graph,
   { unet }: Models,
-  { rows, rowsApart, numFrames, convolutions }: StageShape,
+  { rows, rowsApart, numFrames, ...recording }: StageShape,
   sample: Tensor,
   deep?: DeepFeatures,
 ): Pausable<Tensor> {
-  const rewriting = unetRewriting(convolutions);
-  if (rewriting) g.rewriteCalls(rewriting);
+  for (const rewriting of unetRewritings(recording)) g.rewriteCalls(rewriting);
   const cross = g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]);
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");

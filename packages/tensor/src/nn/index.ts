@@ -9,6 +9,7 @@ export * from "./linear";
 export * from "./module";
 export * from "./norm";
 export * from "./normed-convolutions";
+export * from "./normed-linears";
 export * from "./pool";
 export * from "./quantized";
 export * from "./quantized-calls";

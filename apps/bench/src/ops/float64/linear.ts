@@ -1,12 +1,12 @@
 import type { Plain } from "@vd/kernels-native/references";
-import { chosen, indexOf, type Numbers, parts, picked, placeOf } from "./numbers";
+import { chosen, indexOf, type Numbers, parts, picked, placeOf, wholeOf } from "./numbers";
 import type { FullCall, SampledCall } from "./sampled-call";
 
 /** Tokens, and columns of the result for each: 512 elements. */
 const TOKENS = 32;
 const COLUMNS = 16;
 
-/** A linear layer of any kind at some tokens and columns. Tokens become clips of one. */
+/** A linear layer of any kind, with a norm of its tokens or without, at some tokens and columns. Tokens become clips of one. */
 export function sampleLinear({ label, attrs, operands, resultDims }: FullCall): SampledCall[] {
   const [b, f, s, k] = resultDims as [number, number, number, number];
   const places = chosen(`${label} tokens`, TOKENS, b * f * s).map((place) => indexOf(place, [b, f, s]));
@@ -29,6 +29,7 @@ export function sampleLinear({ label, attrs, operands, resultDims }: FullCall): 
   const pick: Readonly<Record<string, (numbers: Numbers) => Plain>> = {
     ...{ x: perToken, x2: perToken, xScale: perToken, weight: perRow, weightScale: perRow, bias: perRow },
     ...{ frameBias: frames, residual: perResult, residual2: perResult },
+    ...{ normWeight: wholeOf, normBias: wholeOf },
     yScale: (numbers) => parts(numbers, [[0]]),
   };
   const elements = places.flatMap((place, i) =>

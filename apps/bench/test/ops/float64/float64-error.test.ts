@@ -59,6 +59,7 @@ const FULL = [
   "group_norm_conv",
   "attention",
   "layer_norm",
+  "layer_norm_linear",
   "rms_norm",
   "group_norm",
 ] as const;

@@ -16,6 +16,10 @@ inline bool reads_clip(const ConvArgs& a) {
 /** True where results are four phases of 2x2 filters. */
 bool has_phases(const ConvArgs& args);
 
+/** True where the phases have their filters in common: in float32 sums of 16-bit filters, a phase's own, take more bits than products have.
+ */
+bool shares_filters(const ConvArgs& args);
+
 /** Packs filters as [phases, K, taps, C'] in x's type. base: gets the packing. */
 Address pack_conv_filters(Variant& base, const ConvArgs& args, int taps, int64_t paddedChannels);
 

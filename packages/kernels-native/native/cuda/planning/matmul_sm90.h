@@ -33,6 +33,7 @@ struct MatmulProblem {
   bool clip = false;            // frames of x may lie in `past` or repeat: kernels of their own
   bool replicate = false;       // frames outside are the first or the last again
   int phases;
+  bool sharedFilters = false;   // phases have the same filters, 3x3 ones over the grown picture: kernels of float32
   int64_t columns;              // columns of the product (2K with a gated activation)
   bool gated;                   // geglu or swiglu
   bool codes = false;           // results are 8-bit codes with a scale

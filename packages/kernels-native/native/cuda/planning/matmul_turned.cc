@@ -24,7 +24,8 @@ Reason tile_reason(const MatmulProblem& p, const TurnedTile& tile, const DeviceI
   const int64_t most = kMostWideTiles * tile.tokens, atOnce = int64_t{tile.minBlocks} * device.numSms;
   const int64_t needed = turned_shared_bytes(tile), there = static_cast<int64_t>(device.sharedBytesPerBlock);
   return first_of(
-      {if_so(p.x.dtype == DType::f32, {"is for operands of 16 bits"}), if_so(p.channels2 != 0, {"has no x2"}), if_so(p.gated, {"has no gated activation"}), p.untyped,
+      {if_so(p.x.dtype == DType::f32, {"is for operands of 16 bits"}), if_so(p.channels2 != 0, {"has no x2"}),
+       if_so(p.gated, {"has no gated activation"}), p.untyped,
        if_so(is_wide(tile) && num_tokens(p) > most, {"is for at most # tokens, x has #", {most, num_tokens(p)}}),
        if_so(!is_wide(tile) && num_tiles(p, tile) > atOnce, {"is for at most # tiles, there are #", {atOnce, num_tiles(p, tile)}}),
        if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}})});

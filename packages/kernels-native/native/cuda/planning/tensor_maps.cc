@@ -93,7 +93,7 @@ void weight_map(Launch& launch, const MatmulProblem& p, const device::MatmulTile
     }
   } else {
     const uint64_t n = p.columns;
-    const uint64_t dims[3] = {uint64_t(taps), n, uint64_t(p.phases)}, strides[3] = {row, taps * row, n * taps * row};
+    const uint64_t dims[3] = {uint64_t(taps), n, uint64_t(p.sharedFilters ? 1 : p.phases)}, strides[3] = {row, taps * row, n * taps * row};
     for (int i = 0; i < 3; ++i) {
       map.dims[1 + i] = dims[i];
       map.strideBytes[i] = strides[i];

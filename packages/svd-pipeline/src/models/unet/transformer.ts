@@ -111,10 +111,10 @@ function temporalBlock(
     const attended = attention(g, norm1(g, h), "time", { residual: h, frameBias: cross.bias(conditioning) });
     // Every pixel of every frame sees the same context, so frames and pixels are one row of tokens.
     const crossed = reshape(cross.attend(g, reshape(attended, [b, 1, f * s, c]), conditioning), [b, f, s, c]);
-    const inner = norm3(g, crossed);
-    g.tap(w.path, () => feed(g, inner, { residual: crossed }));
+    // Each layer calls the norm that it reads, which a graph may then record as one op with it.
+    g.tap(w.path, () => feed(g, norm3(g, crossed), { residual: crossed }));
     const beta = 1 - alpha;
-    return feed(g, inner, {
+    return feed(g, norm3(g, crossed), {
       outScale: beta,
       residual: crossed,
       residualScale: beta,

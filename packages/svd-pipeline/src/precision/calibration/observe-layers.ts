@@ -74,15 +74,17 @@ export function observedUnet(unet: Unet, found: Map<string, ObservedLayer>): Une
       if (isDone) return record(op, call);
       // A table serves every size of pictures, also those where a layer gains only with less rows.
       const kind = kinds.of(op, call, { areCodesPassed: true });
+      if (kind && kind !== "attention" && isInSomePlan(kind)) {
+        // Attention has no weights to smooth.
+        const { name, x, weight } = call as LinearOptions & ConvOptions;
+        found.set(name!, { name: name!, kind, weight, isFoldable: foldable.has(x.storage) });
+        isDone = true; // What observes is no layer.
+        observe(g, name!, x); // Before the layer, which may take over the norm that it reads.
+        isDone = false;
+      }
       const result = record(op, call);
       kinds.note(result, op, call);
       if (foldsChannels(op, call)) foldable.add(result.storage);
-      if (!kind || kind === "attention" || !isInSomePlan(kind)) return result; // Attention has no weights to smooth.
-      const { name, x, weight } = call as LinearOptions & ConvOptions;
-      found.set(name!, { name: name!, kind, weight, isFoldable: foldable.has(x.storage) });
-      isDone = true; // What observes is no layer.
-      observe(g, name!, x);
-      isDone = false;
       return result;
     });
     const prediction = yield* unet.forward.inPieces(g, inputs);

@@ -208,6 +208,10 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     nodes: ["Add", "LayerNormalization", "Mul"],
     note: "ONNX Runtime takes the variance as a difference of squares, which is less exact where the mean is large",
   },
+  layer_norm_linear: {
+    nodes: ["Add", "Gelu", "Gemm", "LayerNormalization", "Mul", "Sigmoid"],
+    note: "a norm and a product, with what is said of layer_norm; what kernels keep out of memory is the runtime's affair",
+  },
   layer_norm_q8: {
     nodes: [
       "Abs",

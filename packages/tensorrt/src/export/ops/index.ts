@@ -9,7 +9,7 @@ import { elementwise } from "./elementwise";
 import { depthToSpace, layoutIn, layoutOut, pool, resize, spaceToDepth } from "./layouts";
 import { linearQ8, linearQ8Codes } from "./linear-q8";
 import { batchNorm, groupNorm, layerNorm, rmsNorm } from "./norms";
-import { linear } from "./products";
+import { layerNormLinear, linear } from "./products";
 import { groupNormQ8, layerNormQ8, quantize } from "./quantize";
 import { samplerStep } from "./sampler-step";
 import { groupNormStats } from "./statistics";
@@ -38,6 +38,7 @@ export const MAPPINGS: { [Op in OpId]?: Mapping | undefined } = {
   group_norm_stats: groupNormStats,
   guide,
   layer_norm: layerNorm,
+  layer_norm_linear: layerNormLinear,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,

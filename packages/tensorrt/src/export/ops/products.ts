@@ -2,14 +2,25 @@ import { channelRange, type Tensor } from "@vd/tensor";
 import { type ExportContext, type NamedRow, tokenClipOf } from "../context";
 import type { ClipSizes, Value } from "../value";
 import { addTokenBias, finish, gated, isGated } from "./epilogue";
+import { layerNormOf } from "./norms";
 
 /** The checkpoint stores these projections as convolutions of one pixel. */
 const isStoredAsConv = (name: string) => /(^|\.)conv_shortcut$/.test(name);
 
 /** A matrix product of tokens: Gemm on [tokens, C]; for a convolution's weights on pictures, Conv. */
-export function linear(c: ExportContext, row: NamedRow): void {
-  const { inputs, attrs, output, name } = row;
-  const x = joined(c, row, tokenClipOf(output));
+export const linear = (c: ExportContext, row: NamedRow): void =>
+  product(c, row, joined(c, row, tokenClipOf(row.output)));
+
+/** A norm of tokens, then a matrix product of them. */
+export function layerNormLinear(c: ExportContext, row: NamedRow): void {
+  const { x, normWeight: weight, normBias: bias } = row.inputs;
+  const norm = { ...row, name: `${row.name}.norm`, inputs: { x, weight, bias }, output: x! };
+  product(c, row, c.rows(layerNormOf(c, norm), x!.dims[3]!));
+}
+
+/** The product of tokens x, or of a picture's pixels, with everything behind it. */
+function product(c: ExportContext, row: NamedRow, x: Value): void {
+  const { inputs, attrs, name } = row;
   const path = name.slice(0, Math.max(name.lastIndexOf("."), 0));
   const isBare = !inputs.residual && !inputs.residual2 && !inputs.frameBias;
   const isPlain = isBare && attrs.act === "none" && attrs.outScale === 1;

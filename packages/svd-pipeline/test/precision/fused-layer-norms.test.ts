@@ -1,0 +1,111 @@
+import { type Device, openDevice } from "@vd/kernels-native";
+import { type GraphOptions, layoutGraph } from "@vd/tensor";
+import { describe, expect, it } from "vitest";
+import { makeModels } from "../../src/opening/models";
+import { type ObservedLayer, observedUnet } from "../../src/precision/calibration/observe-layers";
+import { normsAreFused, unetRewritings } from "../../src/precision/convolutions";
+import { openEightBits } from "../../src/precision/eight-bits";
+import { modelsWithLayers } from "../../src/precision/models-with-layers";
+import { denoiseStage, type StageShape } from "../../src/stages/definitions";
+import { svdXt } from "../support/svd-xt";
+
+const KNOWN = [
+  { name: "Hopper", computeCapability: "9.0" },
+  { name: "Ada", computeCapability: "8.9" },
+];
+
+const components = svdXt();
+const models = makeModels(components);
+const SHAPE: StageShape = { numFrames: 25, width: 1024, height: 576, factor: 8, rows: 2, decodeChunk: undefined };
+
+/** Norms of a transformer's only layer: two of its spatial block, three of its temporal one. */
+const NORMS = 5;
+/** Transformers of all levels, and of the level with 320 channels. */
+const TRANSFORMERS = 16;
+const OF_320_CHANNELS = 5;
+
+/** A call of the denoiser as it is recorded. */
+function layoutWith(more: Partial<StageShape>, options: GraphOptions = {}, recorded = models) {
+  const dtype = options.dtype ?? "f16";
+  return layoutGraph(denoiseStage(recorded, { ...SHAPE, dtype, ...more }).build, { dtype, ...options });
+}
+
+type Ops = { graph: { rows: readonly { op: string }[] } };
+const count = ({ graph }: Ops, op: string) => graph.rows.filter((row) => row.op === op).length;
+
+describe("LayerNorms of the UNet", () => {
+  it("are part of the layers that read them where tokens have 320 channels", () => {
+    const [apart, fused] = [layoutWith({}), layoutWith({ fusedLayerNorm: true })];
+    expect([count(apart, "layer_norm_linear"), count(apart, "layer_norm")]).toEqual([0, NORMS * TRANSFORMERS]);
+    expect(count(fused, "layer_norm_linear")).toBe(NORMS * OF_320_CHANNELS);
+    expect(count(fused, "layer_norm")).toBe(NORMS * (TRANSFORMERS - OF_320_CHANNELS));
+    expect(fused.cost.flops).toBe(apart.cost.flops - NORMS * OF_320_CHANNELS * 8 * 2 * 25 * 72 * 128 * 320);
+    const layers = fused.graph.rows.filter(({ op }) => op === "layer_norm_linear").map(({ name }) => name);
+    const block = "down_blocks.0.attentions.0";
+    expect(layers.slice(0, NORMS)).toEqual([
+      `${block}.transformer_blocks.0.attn1.qkv`,
+      `${block}.transformer_blocks.0.ff.net.0.proj`,
+      `${block}.temporal_transformer_blocks.0.ff_in.net.0.proj`,
+      `${block}.temporal_transformer_blocks.0.attn1.qkv`,
+      `${block}.temporal_transformer_blocks.0.ff.net.0.proj`,
+    ]);
+  });
+
+  it("are part of them beside Winograd's transforms, and where rows of guidance follow each other", () => {
+    const winograd = layoutWith({ fusedLayerNorm: true, convolutions: "unet" });
+    expect(count(winograd, "layer_norm_linear")).toBe(NORMS * OF_320_CHANNELS);
+    expect(count(winograd, "conv_winograd")).toBe(count(layoutWith({ convolutions: "unet" }), "conv_winograd"));
+    const apart = layoutWith({ fusedLayerNorm: true, rowsApart: true });
+    expect(count(apart, "layer_norm_linear")).toBe(2 * NORMS * OF_320_CHANNELS);
+  });
+
+  it("stay calls of their own in float32", () => {
+    expect(count(layoutWith({ fusedLayerNorm: true }, { dtype: "f32" }), "layer_norm_linear")).toBe(0);
+  });
+
+  it("let every tensor that has a name be kept", () => {
+    const kept = ({ graph }: ReturnType<typeof layoutWith>) => [...graph.outputs.keys()].sort();
+    const taps = new Set(["*"]);
+    const fused = layoutWith({ fusedLayerNorm: true }, { taps });
+    expect(kept(fused)).toEqual(kept(layoutWith({}, { taps })));
+    expect(count(fused, "layer_norm_linear")).toBeGreaterThan(0);
+  });
+
+  it("let what layers take be observed, which they then read by themselves", () => {
+    // As many tokens of a frame as can be observed, of enough frames.
+    const size = { width: 64, height: 64, numFrames: 64 };
+    expect(count(layoutWith({ ...size, fusedLayerNorm: true }), "layer_norm_linear")).toBeGreaterThan(0);
+    const observed = (fusedLayerNorm: boolean) => {
+      const found = new Map<string, ObservedLayer>();
+      const observing = { ...models, unet: observedUnet(models.unet, found) };
+      const layout = layoutWith({ ...size, fusedLayerNorm }, {}, observing);
+      return { layout, layers: [...found.keys()] };
+    };
+    const [fused, apart] = [observed(true), observed(false)];
+    expect(fused.layers).toEqual(apart.layers);
+    expect([...fused.layout.graph.outputs.keys()]).toEqual([...apart.layout.graph.outputs.keys()]);
+  });
+
+  it("leave codes for layers in 8 bits, as they do without", async () => {
+    const device = openDevice("cpu", { threads: 1 });
+    const layers = { precision: "fp8", calibration: "none" } as const;
+    const eightBits = await openEightBits({ components, layers, device, denoiser: undefined });
+    const ops = (fusedLayerNorm: boolean) =>
+      layoutWith({ fusedLayerNorm }, {}, modelsWithLayers(models, eightBits)).graph.rows.map(({ op }) => op);
+    expect(ops(true)).toContain("layer_norm_q8");
+    expect(ops(true)).toEqual(ops(false));
+  });
+});
+
+it("norms are fused on a Hopper GPU in 16 bits", () => {
+  const on = (name: string, precision: "float16" | "bfloat16" | "float32") =>
+    normsAreFused({ kind: name === "cpu" ? "cpu" : "cuda", name } as Device, precision, KNOWN);
+  expect([on("Hopper", "float16"), on("Hopper", "bfloat16")]).toEqual([true, true]);
+  expect([on("Hopper", "float32"), on("Ada", "float16"), on("cpu", "float16")]).toEqual([false, false, false]);
+});
+
+it("a UNet's calls are recorded as they come unless something was asked for", () => {
+  expect(unetRewritings({})).toEqual([]);
+  expect(unetRewritings({ convolutions: "direct", fusedLayerNorm: false })).toEqual([]);
+  expect(unetRewritings({ convolutions: "unet", fusedLayerNorm: true })).toHaveLength(2);
+});

@@ -1,0 +1,54 @@
+import type { RewriteCall } from "../graph";
+import type { LayerNormOptions, LinearOptions } from "../graph-ops.generated";
+import type { CallOptions } from "../tensor";
+import { type TakeProduct, withWaitingNorms } from "./waiting-norms";
+
+/** Channels of tokens that a GPU's kernel normalises on the way: as many as stay in a tile's registers while all columns of the weight go
+ *  by, so that a token is read and normalised once. More do not stay there, and of fewer channels the norm alone takes little time. */
+const TILE_CHANNELS = 320;
+
+/** Fewer tokens of a clip come from a GPU's cache again, and leave multiprocessors without a tile. Decided by one clip, so that rows of
+ *  guidance have the same bits together and one after the other. */
+const LEAST_TOKENS = 4096;
+
+/** A linear layer and the norm whose result it reads. */
+export interface NormAndLinear {
+  norm: Pick<LayerNormOptions, "x" | "scale" | "shift">;
+  linear: Pick<LinearOptions, "x2">;
+}
+
+/**
+ * Returns whether {@link normedLinears} records a norm of tokens and the linear layer that reads it as one op: in 16 bits, of many tokens,
+ * of as many channels as a kernel's tile holds, without modulation and further channels.
+ */
+export function isNormedLinear({ norm: { x, scale, shift }, linear: { x2 } }: NormAndLinear): boolean {
+  const [, frames, tokens, channels] = x.dims as [number, number, number, number];
+  return x.dtype !== "f32" && !scale && !shift && !x2 && channels === TILE_CHANNELS && frames * tokens >= LEAST_TOKENS;
+}
+
+const takeLinear: TakeProduct = (op, options, norms, record) => {
+  if (op !== "linear") return undefined;
+  const { x, x2, ...linear } = options as LinearOptions;
+  const norm = norms.find(x)?.call as LayerNormOptions | undefined;
+  if (!norm || !isNormedLinear({ norm, linear: { x2 } })) return undefined;
+  norms.take(x);
+  norms.recordBefore(linear as CallOptions);
+  const source = { x: norm.x, normWeight: norm.weight, normBias: norm.bias, eps: norm.eps };
+  return record("layer_norm_linear", { ...linear, ...source } as CallOptions);
+};
+
+/**
+ * Returns how a model's calls are recorded with norms of tokens inside the linear layers behind them, so that what is normalised never lies
+ * in memory, where {@link isNormedLinear}. All other calls are recorded as they come. The model calls the norm anew for every layer that
+ * reads it: a norm that a layer took has no result for another. A Hopper GPU has kernels for it; others normalise into their working memory
+ * first.
+ *
+ * @example
+ * ```ts
+ * import { Graph, normedLinears } from "@vd/tensor";
+ *
+ * const g = new Graph({ dtype: "f16" });
+ * g.rewriteCalls(normedLinears());
+ * ```
+ */
+export const normedLinears = (): RewriteCall => withWaitingNorms("layer_norm", takeLinear);
