@@ -18,8 +18,8 @@ export interface Work {
   measuredUs?: number | undefined;
 }
 
-/** Ops of large products: convolution, linear, attention, and what computes those in 8 bits. */
-const PRODUCT_OPS = /^(conv|linear|attention)(_q8)?$/;
+/** Ops of large products: convolution, linear, the same behind a norm, attention, and what computes those in 8 bits. */
+const PRODUCT_OPS = /^(conv|linear|layer_norm_linear|attention)(_q8)?$/;
 /** Operations for each byte above which an op is bound by its products on every card known here. */
 const PRODUCT_INTENSITY = 32;
 

@@ -64,6 +64,8 @@ describe("expectations", () => {
   it("of memory follow the bandwidth, with the measured share of it", () => {
     const norm = work({ op: "group_norm", flops: 1e9, bytes: 4.8e9, measuredUs: 2002 });
     expect(isProduct(norm)).toBe(false);
+    expect(isProduct({ ...norm, flops: 1e12 })).toBe(false);
+    expect(isProduct({ ...norm, op: "layer_norm_linear", flops: 1e12 })).toBe(true);
     expect(expectWork(card("rtx4090"), card("h200"), norm, RATES).expectedUs).toBeCloseTo(2 + (4800 / 1008) * 2000, 6);
   });
 
