@@ -1,5 +1,13 @@
 import { cancelledError, type Device, type DType, throwIfAborted, VdError } from "@vd/kernels-native";
-import { type DeviceName, deviceLabel, GPU_NAMES, type NamedDevice, openDevices, openNamedDevice } from "@vd/tensor";
+import {
+  type DeviceName,
+  deviceLabel,
+  GPU_NAMES,
+  type NamedDevice,
+  openDevices,
+  openNamedDevice,
+  runInSlices,
+} from "@vd/tensor";
 import { ChainBatches, checkNoWords } from "../chain/chain-batches";
 import { chainInfo, randomChain } from "../chain/random-chain";
 import { isClipModel, openClipModel } from "../clips/clip-model";
@@ -20,6 +28,7 @@ import { FrameEngine } from "./engine";
 import type { FrameMaker } from "./frame-maker";
 import { DEFAULT_GUARD, guardWith } from "./guard";
 import { RunningSession } from "./live-session";
+import { lookOf } from "./look";
 import { checkBeforeOpening, checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
 import { SimilarityFilter } from "./similarity-filter";
@@ -233,8 +242,9 @@ async function startSession(
     const parts = partsOf(options, opened, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);
     await preparePrograms(parts, parts.settings);
+    const look = await runInSlices(lookOf.inPieces(context, size));
     if (options.signal?.aborted) throw cancelledError("live session", options);
-    return new RunningSession(parts, context);
+    return new RunningSession(parts, look);
   } catch (error) {
     await engine.free();
     throw error;
