@@ -65,7 +65,17 @@ it("contenders of which none is there are refused, with those that are", async (
   expect(stderr).toMatch(/\[contenders\] expected some of ours-plain, ours-optimised.*got ours-optimized/);
   // Also beside a peer that is not there, whose row says why.
   const beside = await measureVae([
-    ...["--cases", "encode", "--contenders", "our", "--peers", "eager", "--no-reference", "--python", "/no/such/python"],
+    ...[
+      "--cases",
+      "encode",
+      "--contenders",
+      "our",
+      "--peers",
+      "eager",
+      "--no-reference",
+      "--python",
+      "/no/such/python",
+    ],
   ]);
   expect(beside.status).not.toBe(0);
   expect(beside.stderr).toMatch(/\[contenders\] expected some of ours.*got our/);
