@@ -7,6 +7,7 @@ import {
   openDevices,
   openNamedDevice,
   runInSlices,
+  shown,
 } from "@vd/tensor";
 import { ChainBatches, checkNoWords } from "../chain/chain-batches";
 import { chainInfo, randomChain } from "../chain/random-chain";
@@ -78,6 +79,13 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel 
   };
 }
 
+/** The context of a model of pictures, which has none. @throws VdError `attr` for a start state */
+function withoutStart(start: unknown): Float32Array {
+  if (start === undefined) return new Float32Array(0);
+  const expected = "nothing: models of pictures begin with the picture that is pushed";
+  throw new VdError({ code: "attr", where: "session] [start", expected, got: shown(start) });
+}
+
 function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): OpenedModel {
   const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0], temporalBlend: blending } = options;
   const temporalBlend = blending && {
@@ -93,7 +101,7 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
   const common = { model, seed, guidance, conditions, change: Boolean(adaptive) };
   return {
     info: model.info,
-    startContext: async () => new Float32Array(0),
+    startContext: async (_, start) => withoutStart(start),
     async openEngine(size, device) {
       if (devices === undefined) {
         const own = device();
@@ -127,7 +135,7 @@ function openedChain(options: LiveSessionOptions): OpenedModel {
   };
   return {
     info: chainInfo(),
-    startContext: async () => new Float32Array(0),
+    startContext: async (_, start) => withoutStart(start),
     async openEngine(size, device) {
       checkSize(size, unetChainStep(network.config));
       const own = device();
