@@ -63,6 +63,22 @@ it("contenders of which none is there are refused, with those that are", async (
   ]);
   expect(status).not.toBe(0);
   expect(stderr).toMatch(/\[contenders\] expected some of ours-plain, ours-optimised.*got ours-optimized/);
+  // Also beside a peer that is not there, whose row says why.
+  const beside = await measureVae([
+    ...[
+      "--cases",
+      "encode",
+      "--contenders",
+      "our",
+      "--peers",
+      "eager",
+      "--no-reference",
+      "--python",
+      "/no/such/python",
+    ],
+  ]);
+  expect(beside.status).not.toBe(0);
+  expect(beside.stderr).toMatch(/\[contenders\] expected some of ours.*got our/);
 });
 
 it("cases of the causal autoencoder without one, and one that is not there, are refused before any work", async () => {

@@ -46,10 +46,12 @@ export class Game {
   private readonly stateListeners = new Set<() => void>();
   private kept: KeptMoment | undefined;
   private next: LiveSession | undefined;
-  /** Options of the newest game that was asked for and not opened yet. */
-  private asked: LiveSessionOptions | undefined;
+  /** The newest game that was asked for and not opened yet. */
+  private asked: { start: string; seed: number } | undefined;
   /** The opening of new games, one after the other. */
   private opening: Promise<void> | undefined;
+  /** The newest of the changes, which are made one after the other: what is asked for while another game is being opened counts for that one. */
+  private turn: Promise<unknown> = Promise.resolve();
   private isClosed = false;
   private isPausedByPlayer = false;
   private numWatchers = 0;
@@ -199,10 +201,12 @@ export class Game {
    *
    * @throws VdError `attr`
    */
-  async setSteps(steps: number): Promise<void> {
-    await this.steered.set({ steps });
-    this.current = { ...this.current, steps };
-    this.changed();
+  setSteps(steps: number): Promise<void> {
+    return this.inTurn(async () => {
+      await this.steered.set({ steps });
+      this.current = { ...this.current, steps };
+      this.changed();
+    });
   }
 
   /**
@@ -210,10 +214,12 @@ export class Game {
    *
    * @throws VdError `attr` for a model that is no game
    */
-  async setRecover(on: boolean): Promise<void> {
-    await this.steered.set({ guard: { recover: on ? recoveryOf(this.options) || DEFAULT_GUARD.recover : 0 } });
-    this.current = { ...this.current, recover: on };
-    this.changed();
+  setRecover(on: boolean): Promise<void> {
+    return this.inTurn(async () => {
+      await this.steered.set({ guard: { recover: on ? recoveryOf(this.options) || DEFAULT_GUARD.recover : 0 } });
+      this.current = { ...this.current, recover: on };
+      this.changed();
+    });
   }
 
   /**
@@ -230,7 +236,7 @@ export class Game {
     const { prompt, negativePrompt, strength, guidanceScale } = given;
     const told = Object.entries({ prompt, negativePrompt, strength, guidanceScale });
     const change = Object.fromEntries(told.filter(([, value]) => value !== undefined)) as Partial<PictureWords>;
-    const taken = this.steered.set(change);
+    const taken = this.inTurn(() => this.steered.set(change));
     // Shown at once: a game that stands still takes them with its next frame.
     this.tellWords({ ...before, ...change });
     try {
@@ -249,24 +255,23 @@ export class Game {
    */
   async start(name: string, seed?: number): Promise<void> {
     this.requireStart(name);
-    if (seed === undefined) {
+    if (seed !== undefined) return this.replaceSession({ start: name, seed });
+    return this.inTurn(async () => {
       const { steered } = this;
       await steered.restart(name);
       steered.act(this.action);
-    } else {
-      const { steps } = this.current;
-      const guard = this.guard;
-      await this.replaceSession({ ...this.options, ...this.told, start: name || undefined, seed, steps, guard });
-    }
-    this.current = { ...this.current, start: name, ...(seed !== undefined && { seed }) };
-    this.changed();
+      this.current = { ...this.current, start: name };
+      this.changed();
+    });
   }
 
   /** Keeps the state of now in memory. */
-  async keep(): Promise<void> {
-    const { start, seed } = this.current;
-    this.kept = { snapshot: await this.steered.snapshot(), game: { start, seed } };
-    this.changed();
+  keep(): Promise<void> {
+    return this.inTurn(async () => {
+      const { start, seed } = this.current;
+      this.kept = { snapshot: await this.steered.snapshot(), game: { start, seed } };
+      this.changed();
+    });
   }
 
   /**
@@ -274,17 +279,19 @@ export class Game {
    *
    * @throws VdError `unsupported` where there is none
    */
-  async back(): Promise<void> {
-    if (this.kept === undefined) {
-      const expected = "a state that was kept before";
-      throw new VdError({ code: "unsupported", where: "game", expected, got: "none" });
-    }
-    const { snapshot, game } = this.kept;
-    const { steered } = this;
-    await steered.restore(snapshot);
-    steered.act(this.action);
-    this.current = { ...this.current, ...game, steps: snapshot.steps };
-    this.changed();
+  back(): Promise<void> {
+    return this.inTurn(async () => {
+      if (this.kept === undefined) {
+        const expected = "a state that was kept before";
+        throw new VdError({ code: "unsupported", where: "game", expected, got: "none" });
+      }
+      const { snapshot, game } = this.kept;
+      const { steered } = this;
+      await steered.restore(snapshot);
+      steered.act(this.action);
+      this.current = { ...this.current, ...game, steps: snapshot.steps };
+      this.changed();
+    });
   }
 
   /** Ends the game and frees its memory. Can be called again. */
@@ -312,21 +319,35 @@ export class Game {
     throw new VdError({ code: "attr", where: "start", expected: `one of ${names.join(", ")}`, got: `"${name}"` });
   }
 
+  /** Makes a change once those before it are made. */
+  private inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const result = this.turn.then(change);
+    this.turn = result.catch(() => undefined);
+    return result;
+  }
+
   /** Goes on with another session. They are opened one at a time, and of several that are asked for meanwhile the last one alone: each has a
    *  model's memory. */
-  private replaceSession(options: LiveSessionOptions): Promise<void> {
-    this.asked = options;
-    this.opening ??= this.openAsked().finally(() => {
-      this.opening = undefined;
-    });
+  private replaceSession(asked: { start: string; seed: number }): Promise<void> {
+    this.asked = asked;
+    this.opening ??= this.inTurn(() => this.openAsked());
     return this.opening;
   }
 
   private async openAsked(): Promise<void> {
-    while (this.asked !== undefined && !this.isClosed) {
-      const options = this.asked;
-      this.asked = undefined;
-      await this.goOnWith(await this.openSession(options));
+    try {
+      while (this.asked !== undefined && !this.isClosed) {
+        const { start, seed } = this.asked;
+        this.asked = undefined;
+        const { guard } = this;
+        const { steps } = this.current;
+        const options = { ...this.options, ...this.told, start: start || undefined, seed, steps, guard };
+        await this.goOnWith(await this.openSession(options));
+        this.current = { ...this.current, start, seed };
+        this.changed();
+      }
+    } finally {
+      this.opening = undefined;
     }
   }
 

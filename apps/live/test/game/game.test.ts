@@ -47,7 +47,9 @@ async function play(sessions: ReturnType<typeof slowSessions>) {
 it("opens one new game at a time, and of those that are asked for meanwhile the last one alone", async () => {
   const sessions = slowSessions(15);
   const { game, seen } = await play(sessions);
-  await Promise.all(Array.from({ length: 50 }, (_, i) => game.start("desert-noon", i + 1)));
+  const first = game.start("desert-noon", 1);
+  await setTimeout(5);
+  await Promise.all([first, ...Array.from({ length: 49 }, (_, i) => game.start("desert-noon", i + 2))]);
   expect(sessions.opened.map(({ options }) => options.seed)).toEqual([undefined, 1, 50]);
   expect(sessions.mostAtOnce()).toBeLessThanOrEqual(2);
   expect(game.state.seed).toBe(50);
@@ -133,4 +135,18 @@ it("keeps what was typed of a guard when a player turns it off and on", async ()
   expect(sessions.opened[1]!.options.guard).toEqual({ anchor: 0.1, recover: 0 });
   await game.setRecover(true);
   expect(sessions.opened[1]!.parameters.guard).toEqual({ recover: 0.2 });
+});
+
+it("makes changes in the order in which they are asked for, for the game that is being opened too", async () => {
+  const sessions = slowSessions(20);
+  const { game } = await play(sessions);
+  // A page begins a new game; before it is there, another page chooses steps and the switch.
+  const started = game.start("desert-noon", 3);
+  await setTimeout(5);
+  await Promise.all([started, game.setSteps(2), game.setRecover(false)]);
+  expect(game.state).toMatchObject({ start: "desert-noon", seed: 3, steps: 2, recover: false });
+  expect(sessions.opened[1]!.parameters).toMatchObject({ steps: 2, guard: { recover: 0 } });
+  // A state that is being kept can be gone back to.
+  await Promise.all([game.keep(), game.setSteps(1), game.back()]);
+  expect(game.state.steps).toBe(2);
 });

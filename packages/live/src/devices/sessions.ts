@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { type DeviceList, deviceLabel, isDeviceList, labelled, openDevices } from "@vd/tensor";
+import { type DeviceList, deviceLabel, isDeviceList, labelled, openDevices, shown } from "@vd/tensor";
 import { systemClock } from "../session/clock";
 import { createSessionWithClock } from "../session/create";
 import type { LiveSession, LiveSessionOptions } from "../session/types";
@@ -34,11 +34,19 @@ export interface LiveSessionsOptions {
  */
 export async function createLiveSessions(
   sessions: readonly SharedSessionOptions[],
-  { devices, threads }: LiveSessionsOptions,
+  options: LiveSessionsOptions,
 ): Promise<LiveSession[]> {
+  if (!Array.isArray(sessions))
+    throw new VdError({
+      code: "attr",
+      where: "sessions",
+      expected: "a list of sessions' options",
+      got: shown(sessions),
+    });
+  const { devices, threads } = options ?? {};
   if (!isDeviceList(devices)) {
     const expected = "a list of devices of one kind, such as cuda:0 and cuda:1";
-    throw new VdError({ code: "attr", where: "devices", expected, got: String(devices) });
+    throw new VdError({ code: "attr", where: "devices", expected, got: shown(devices) });
   }
   const named = openDevices(devices.map(deviceLabel), { threads });
   const opening = await Promise.allSettled(

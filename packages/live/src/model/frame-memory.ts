@@ -1,5 +1,13 @@
 import { countOf, type Device, type DeviceBuffer, type DType } from "@vd/kernels-native";
-import { elementBytes, makeStorage, packedTensor, type StorageKind, type Tensor } from "@vd/tensor";
+import {
+  elementBytes,
+  makeStorage,
+  type Pausable,
+  packedTensor,
+  pausable,
+  type StorageKind,
+  type Tensor,
+} from "@vd/tensor";
 import { paddedChannels } from "../models/unet-2d/padded-conv";
 
 /** A tensor with a place of its own, which programs share and the host writes and reads without an allocation. */
@@ -116,21 +124,28 @@ export async function allocateFrameMemory(device: Device, size: FrameSize): Prom
   return { ...(blocks as Record<keyof typeof shapes, PlacedTensor>), free };
 }
 
+/** Pixels of a context between two pauses. */
+const PIECE = 1_024;
+
 /** Writes the frames that the next one sees: the newest apart, the others behind the place of the one that it drops. context:
- *  [H,W,3 · frames], oldest first. */
-export function writeContext({ context: older, newest }: FrameMemory, context: Float32Array): void {
+ *  [H,W,3 · frames], oldest first. Pauses after some pixels. */
+export const writeContext = pausable(function* (
+  { context: older, newest }: FrameMemory,
+  context: Float32Array,
+): Pausable<void> {
   const channels = older.tensor.dims[4]!;
   const [first, last] = [new Float32Array(context.length), new Float32Array((context.length / channels) * 3)];
   for (let at = 0; at < context.length; at += channels) {
     first.set(context.subarray(at, at + channels - 3), at + 3);
     last.set(context.subarray(at + channels - 3, at + channels), (at / channels) * 3);
+    if (at % (PIECE * channels) === 0) yield;
   }
   older.buffer.writeSync(first);
   newest.buffer.writeSync(last);
-}
+});
 
-/** The frames that the next one sees: [H,W,3 · frames], oldest first. */
-export function readContext({ context: older, newest }: FrameMemory): Float32Array {
+/** The frames that the next one sees: [H,W,3 · frames], oldest first. Pauses after some pixels. */
+export const readContext = pausable(function* ({ context: older, newest }: FrameMemory): Pausable<Float32Array> {
   const channels = older.tensor.dims[4]!;
   const first = older.buffer.readSync(new Float32Array(countOf(older.tensor.dims)));
   const last = newest.buffer.readSync(new Float32Array(countOf(newest.tensor.dims)));
@@ -138,6 +153,7 @@ export function readContext({ context: older, newest }: FrameMemory): Float32Arr
   for (let at = 0; at < context.length; at += channels) {
     context.set(first.subarray(at + 3, at + channels), at);
     context.set(last.subarray((at / channels) * 3, (at / channels) * 3 + 3), at + channels - 3);
+    if (at % (PIECE * channels) === 0) yield;
   }
   return context;
-}
+});

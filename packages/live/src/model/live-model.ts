@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import { loadImage, type RgbImage, resizeLanczos } from "@vd/media";
-import { runInSlices, shown } from "@vd/tensor";
+import { type Pausable, pausable, runInSlices, shown } from "@vd/tensor";
 import { parseUnet2dConfig, type Unet2d, unet2d } from "../models/unet-2d/index";
 import type { LivePicture } from "../session/types";
 import { parseLiveJson } from "./live-json";
@@ -69,19 +69,27 @@ function fail(expected: string, got: string): never {
   throw new VdError({ code: "shape", where: "session] [start", expected, got });
 }
 
-/** Channels-last pixels of `pictures` side by side in channels: [H,W,3·n] in [-1, 1]. */
-export function contextOfPictures(pictures: readonly LivePicture[], width: number, height: number): Float32Array {
+/** Channels-last pixels of `pictures` side by side in channels: [H,W,3·n] in [-1, 1]. Pauses after each row. */
+const contextOfPictures = pausable(function* (
+  pictures: readonly LivePicture[],
+  width: number,
+  height: number,
+): Pausable<Float32Array> {
   const channels = 3 * pictures.length;
   const context = new Float32Array(width * height * channels);
   for (const [i, picture] of pictures.entries()) {
     const stride =
       bytesPerPixel(picture, { width, height }) ??
       fail(`pictures of ${width} x ${height}, RGB or RGBA`, pictureInWords(picture));
-    for (let pixel = 0; pixel < width * height; pixel++)
-      for (let c = 0; c < 3; c++) context[pixel * channels + 3 * i + c] = picture.data[pixel * stride + c]! / 127.5 - 1;
+    for (let y = 0; y < height; y++) {
+      for (let pixel = y * width; pixel < (y + 1) * width; pixel++)
+        for (let c = 0; c < 3; c++)
+          context[pixel * channels + 3 * i + c] = picture.data[pixel * stride + c]! / 127.5 - 1;
+      yield;
+    }
   }
   return context;
-}
+});
 
 /** Cuts a picture of frames side by side. */
 function cutStrip(strip: RgbImage, count: number): RgbImage[] {
@@ -114,7 +122,7 @@ export async function startContext(
     const [first] = start;
     if (!first || start.length > contextFrames) fail(`1 to ${contextFrames} pictures`, String(start.length));
     const missing = Array.from({ length: contextFrames - start.length }, () => first);
-    return contextOfPictures([...missing, ...start], size.width, size.height);
+    return runInSlices(contextOfPictures.inPieces([...missing, ...start], size.width, size.height));
   }
   const found = starts.find(({ name }) => name === start);
   if (!found) {
@@ -123,8 +131,10 @@ export async function startContext(
   }
   const strip = await loadImage(join(folder, found.file));
   const { width, height } = size;
-  const fitted = cutStrip(strip, contextFrames).map((frame) =>
-    frame.width === width && frame.height === height ? frame : resizeLanczos(frame, width, height),
-  );
-  return contextOfPictures(fitted, width, height);
+  const fitted: RgbImage[] = [];
+  for (const frame of cutStrip(strip, contextFrames)) {
+    const fits = frame.width === width && frame.height === height;
+    fitted.push(fits ? frame : await runInSlices(resizeLanczos.inPieces(frame, width, height)));
+  }
+  return runInSlices(contextOfPictures.inPieces(fitted, width, height));
 }

@@ -1,5 +1,14 @@
 import { cancelledError, type Device, type DType, throwIfAborted, VdError } from "@vd/kernels-native";
-import { type DeviceName, deviceLabel, GPU_NAMES, type NamedDevice, openDevices, openNamedDevice } from "@vd/tensor";
+import {
+  type DeviceName,
+  deviceLabel,
+  GPU_NAMES,
+  type NamedDevice,
+  openDevices,
+  openNamedDevice,
+  runInSlices,
+  shown,
+} from "@vd/tensor";
 import { ChainBatches, checkNoWords } from "../chain/chain-batches";
 import { chainInfo, randomChain } from "../chain/random-chain";
 import { isClipModel, openClipModel } from "../clips/clip-model";
@@ -20,6 +29,7 @@ import { FrameEngine } from "./engine";
 import type { FrameMaker } from "./frame-maker";
 import { DEFAULT_GUARD, guardWith } from "./guard";
 import { RunningSession } from "./live-session";
+import { lookOf } from "./look";
 import { checkBeforeOpening, checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
 import { SimilarityFilter } from "./similarity-filter";
@@ -69,6 +79,13 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel 
   };
 }
 
+/** The context of a model of pictures, which has none. @throws VdError `attr` for a start state */
+function withoutStart(start: unknown): Float32Array {
+  if (start === undefined) return new Float32Array(0);
+  const expected = "nothing: models of pictures begin with the picture that is pushed";
+  throw new VdError({ code: "attr", where: "session] [start", expected, got: shown(start) });
+}
+
 function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): OpenedModel {
   const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0], temporalBlend: blending } = options;
   const temporalBlend = blending && {
@@ -84,7 +101,7 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
   const common = { model, seed, guidance, conditions, change: Boolean(adaptive) };
   return {
     info: model.info,
-    startContext: async () => new Float32Array(0),
+    startContext: async (_, start) => withoutStart(start),
     async openEngine(size, device) {
       if (devices === undefined) {
         const own = device();
@@ -118,7 +135,7 @@ function openedChain(options: LiveSessionOptions): OpenedModel {
   };
   return {
     info: chainInfo(),
-    startContext: async () => new Float32Array(0),
+    startContext: async (_, start) => withoutStart(start),
     async openEngine(size, device) {
       checkSize(size, unetChainStep(network.config));
       const own = device();
@@ -233,8 +250,9 @@ async function startSession(
     const parts = partsOf(options, opened, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);
     await preparePrograms(parts, parts.settings);
+    const look = await runInSlices(lookOf.inPieces(context, size));
     if (options.signal?.aborted) throw cancelledError("live session", options);
-    return new RunningSession(parts, context);
+    return new RunningSession(parts, look);
   } catch (error) {
     await engine.free();
     throw error;

@@ -189,7 +189,7 @@ export class FrameEngine implements FrameMaker {
 
   /** Goes on from a context; with drift, measures are compared with it from now on. */
   async setContext(context: Float32Array, measured: boolean): Promise<void> {
-    writeContext(this.memory, context);
+    await runInSlices(writeContext.inPieces(this.memory, context));
     this.memory.recovery.buffer.writeSync(ZERO);
     this.history.clear();
     this.anchor = undefined;
@@ -213,7 +213,7 @@ export class FrameEngine implements FrameMaker {
 
   /** Context and generators behind the newest frame. */
   async save(): Promise<EngineState> {
-    const context = readContext(this.memory);
+    const context = await runInSlices(readContext.inPieces(this.memory));
     const contextGenerator = this.contextNoise?.save();
     const recovery = this.memory.recovery.buffer.readSync(new Float32Array(1))[0]!;
     const guard = { ...(contextGenerator && { contextGenerator }), ...(recovery > 0 && { recovery }) };
@@ -225,7 +225,7 @@ export class FrameEngine implements FrameMaker {
     await this.noise.restore(generator);
     if (contextGenerator) await this.openContextNoise().restore(contextGenerator);
     this.memory.recovery.buffer.writeSync(Float32Array.of(recovery));
-    writeContext(this.memory, context);
+    await runInSlices(writeContext.inPieces(this.memory, context));
     this.memory.blend.buffer.writeSync(ZERO);
     this.made = index;
   }

@@ -1,4 +1,5 @@
 import { cancelledError, VdError } from "@vd/kernels-native";
+import { runInSlices } from "@vd/tensor";
 import { numbersOfLevels } from "../model/picture-levels";
 import type { LiveModelInfo } from "../model/types";
 import { checkChange, isTold } from "./changes";
@@ -51,10 +52,10 @@ export class RunningSession implements LiveSession {
   private stopWaiting: (() => void) | undefined;
   private readonly onAbort = () => void this.end({ error: cancelledError("live session", this.parts) });
 
-  /** The engine's programs are loaded and its context is set. context: that of the start state. */
+  /** The engine's programs are loaded and its context is set. start: how the start state looks. */
   constructor(
     private readonly parts: SessionParts,
-    context: Float32Array,
+    start: LiveLook,
   ) {
     const { info, size, queueFrames, settings, cache, adaptive, clock, fps, signal } = parts;
     this.queue = new FrameQueue(queueFrames, size.width * size.height * 3);
@@ -64,7 +65,7 @@ export class RunningSession implements LiveSession {
     this.cache = cache && new FeatureCache(cache);
     this.ticks = new Ticks(clock, 1000 / fps);
     this.settings = settings;
-    this.holdTo(lookOf(context, size));
+    this.holdTo(start);
     signal?.addEventListener("abort", this.onAbort, { once: true });
     void this.run();
   }
@@ -179,9 +180,10 @@ export class RunningSession implements LiveSession {
     this.requireOpen("restart");
     const { engine, driftEvery } = this.parts;
     const context = await this.parts.startContext(start);
+    const look = await runInSlices(lookOf.inPieces(context, this.parts.size));
     await this.betweenFrames("restart", async () => {
       await engine.setContext(context, driftEvery > 0);
-      this.holdTo(lookOf(context, this.parts.size));
+      this.holdTo(look);
       this.startOver(0);
     });
   }

@@ -59,6 +59,8 @@ describe("sessions over two devices", () => {
 
   it("are refused where a device or an option is wrong, and leave nothing open", async () => {
     expect((await failureOf(createLiveSessions([COMMON], { devices: [] }))).where).toBe("devices");
+    expect((await failureOf(createLiveSessions([COMMON], undefined as never))).where).toBe("devices");
+    expect((await failureOf(createLiveSessions({} as never, { devices: ["cpu"] }))).where).toBe("sessions");
     const wrong = createLiveSessions([COMMON, { ...COMMON, fps: -1 }], { devices: ["cpu", "cpu"], threads: 2 });
     expect((await failureOf(wrong)).where).toBe("cpu:1] [session] [fps");
     const error = await failureOf(createLiveSession({ ...COMMON, device: "gpu" as "cpu" }));

@@ -102,6 +102,7 @@ test("frames without a picture come from those before; drift is measured", async
   expect(second.data).not.toEqual(first.data);
   expect(second.drift!.temporal).toBeGreaterThan(0);
   await session.restart();
+  await expect(session.restart("meadow-morning")).rejects.toThrow(/\[start\] expected nothing/);
   expect((await frameOf(session)).data).toEqual(first.data);
   await session.close();
 });

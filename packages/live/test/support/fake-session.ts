@@ -72,7 +72,7 @@ export function fakeSession({ settings, cost = () => 1, change, frameMs, ...part
       settings: { steps: 1, deadlineMs: 10, policy: "skip", blend: 1, guard: NO_GUARD, ...settings },
       ...parts,
     },
-    new Float32Array(6),
+    { mean: [0, 0, 0], deviation: [0, 0, 0], contrast: 0, detail: 0 },
   );
   const read: LiveFrame[] = [];
   /** Reads to the end, in the background. */

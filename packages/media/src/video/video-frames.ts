@@ -37,3 +37,33 @@ export function requireEvenSize({ width, height }: VideoFrames): void {
   const hint = "Use an even size, or write .webp, .gif or .png.";
   throw new VdError({ code: "shape", where: "video", expected: "even sides", got: `${width}x${height}`, hint });
 }
+
+const noVideo = (code: "attr" | "shape", where: string, expected: string, got: unknown): VdError =>
+  new VdError({ code, where: `video] [${where}`, expected, got: String(got) });
+
+/**
+ * Checks a video before any work, and its frames as an encoder takes them: some encoders write whatever lies behind too short a frame.
+ *
+ * @throws VdError `attr` for sizes, counts and rates that are none, `shape` in `frame(i)` for a frame of another length
+ */
+export function checkedVideo(video: VideoFrames): VideoFrames {
+  if (typeof video !== "object" || video === null || typeof video.frame !== "function")
+    throw noVideo("attr", "frame", "a video with a function that gives its frames", typeof video);
+  const { width, height, numFrames, fps } = video;
+  for (const [name, value] of Object.entries({ width, height, numFrames }))
+    if (!(Number.isInteger(value) && value >= 1)) throw noVideo("attr", name, "a whole number from 1", value);
+  if (!(Number.isFinite(fps) && fps > 0)) throw noVideo("attr", "fps", "frames a second above 0", fps);
+  const count = width * height * 3;
+  return {
+    ...{ width, height, numFrames, fps },
+    get data() {
+      return video.data;
+    },
+    frame(i) {
+      const frame = video.frame(i);
+      if (frame instanceof Uint8Array && frame.length === count) return frame;
+      const got = frame instanceof Uint8Array ? `${frame.length} bytes` : typeof frame;
+      throw noVideo("shape", `frame ${i}`, `${count} bytes for ${width}x${height} pixels of three`, got);
+    },
+  };
+}

@@ -19,7 +19,7 @@ import { encodeGif, encodePng, encodeWebp, heldFrames } from "./animation";
 import { encodeBuiltin, requireBuiltin } from "./builtin";
 import type { EncoderChoice } from "./encoders";
 import type { FileFormat, FramesTarget, OutputTarget } from "./target";
-import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
+import { breathe, checkedVideo, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** How to write a video. */
 export interface WriteOptions extends EncodeOptions {
@@ -70,13 +70,14 @@ export async function checkOutput(target: OutputTarget, options: WriteOptions = 
 
 /**
  * Writes a video whole or not at all, in the format of the target.
- * @throws VdError `io`, `shape` or `unsupported`; the signal's reason when it is cancelled. Nothing is left behind then.
+ * @throws VdError `io`, `attr`, `shape` or `unsupported`; the signal's reason when it is cancelled. Nothing is left behind then.
  */
 export async function writeVideo(
   target: OutputTarget,
-  video: VideoFrames,
+  given: VideoFrames,
   options: WriteOptions = {},
 ): Promise<WrittenVideo> {
+  const video = checkedVideo(given);
   const encoder = encoderOf(target, options);
   if (target.kind === "frames") {
     const fileBytes = await writeFrames(target, video, options);
@@ -94,7 +95,7 @@ export async function writeVideo(
 /**
  * Returns a video as the bytes of a file: MP4 and WebM by the built-in encoder, GIF and WebP by sharp.
  *
- * @throws VdError `shape` for odd sides of MP4 and WebM, `unsupported` where the encoder is not installed; the signal's reason
+ * @throws VdError `attr` for what is no video, `shape` for frames of another length and for odd sides of MP4 and WebM, `unsupported` where the encoder is not installed; the signal's reason
  *   when it is cancelled
  * @example
  * ```ts
@@ -108,9 +109,10 @@ export async function writeVideo(
  */
 export async function encodeVideo(
   format: FileFormat,
-  video: VideoFrames,
+  given: VideoFrames,
   options: EncodeOptions = {},
 ): Promise<Uint8Array> {
+  const video = checkedVideo(given);
   if (format === "gif") return encodeGif(video, options);
   if (format === "webp") return encodeWebp(video, options);
   return encodeBuiltin(format, video, options);

@@ -50,6 +50,22 @@ describe("writeVideo", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it.each(["x.mp4", "x.webm", "x.gif", "x.webp", "frames/"])(
+    "refuses what is no video, and leaves nothing of %s",
+    async (name) => {
+      const folder = temporaryFolder();
+      const write = (change: object) =>
+        writeVideo(outputTarget(`${folder}/${name}`), { ...video, ...change }, { ...options, overwrite: true });
+      for (const change of [{ numFrames: 0 }, { numFrames: 1.5 }, { fps: 0 }, { fps: Number.NaN }, { width: -2 }])
+        await expect(write(change)).rejects.toMatchObject({ code: "attr" });
+      const short = () => video.frame(0).subarray(3);
+      await expect(write({ frame: short })).rejects.toThrow(
+        /\[video\] \[frame 0\] expected 2304 bytes .* got 2301 bytes/,
+      );
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
+
   it("tells of the frames that players would not show", async () => {
     const path = join(temporaryFolder(), "x.gif");
     const { warning } = await writeVideo(outputTarget(path), { ...video, fps: 100 }, options);

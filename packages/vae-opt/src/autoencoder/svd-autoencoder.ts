@@ -301,7 +301,8 @@ export class SvdAutoencoder extends OptimizableModel {
     const { signal } = options;
     const before = this.queue;
     const result = orAborted(before, signal, () => cancelledError(where, { signal })).then(work);
-    this.queue = Promise.allSettled([before, result]);
+    // Without the results: each would hold those of all calls before it, for as long as the autoencoder is open.
+    this.queue = Promise.allSettled([before, result]).then(() => undefined);
     return result;
   }
 }

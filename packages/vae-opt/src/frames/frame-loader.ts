@@ -92,7 +92,8 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     const { workers, prefetch } = this;
     if (found.kind === "stream") {
       const aborted = () => cancelledError("createFrameLoader", { work: "the reading", signal });
-      yield* readAhead(this.fitted(found.frames), { prefetch, signal, aborted });
+      const frames = found.isForeign ? this.owned(found.frames) : found.frames;
+      yield* readAhead(this.fitted(frames), { prefetch, signal, aborted, answers: !found.isForeign });
     } else {
       const load = async (path: string) => {
         throwIfAborted(signal, path, { work: "the reading" });
@@ -102,8 +103,13 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     }
   }
 
+  /** Frames that a caller gives, each in an array of its own: the source may fill its array anew for a frame that is read ahead. */
+  private async *owned(frames: AsyncIterable<RgbImage>): AsyncGenerator<RgbImage> {
+    for await (const frame of frames) yield { ...checkedFrame(frame), data: frame.data.slice() };
+  }
+
   private async *fitted(frames: AsyncIterable<RgbImage>): AsyncGenerator<RgbImage> {
-    for await (const frame of frames) yield await this.fit(checkedFrame(frame));
+    for await (const frame of frames) yield await this.fit(frame);
   }
 
   private async fit(frame: RgbImage): Promise<RgbImage> {

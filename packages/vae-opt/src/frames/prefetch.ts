@@ -54,20 +54,24 @@ export interface ReadAheadOptions {
   signal?: AbortSignal | undefined;
   /** What is thrown once the signal has fired. */
   aborted: () => Error;
+  /** True for a source that always answers, whose end is waited for in any case; of others only where they owe no answer. */
+  answers: boolean;
 }
 
 /** Yields what `source` yields, and asks for up to `prefetch` of it before they are taken. Once the signal fires it ends, also
- *  where the source does not answer; then the source is not waited for. */
+ *  where the source does not answer; then, and where the loop is left meanwhile, the source is told and not waited for. */
 export async function* readAhead<T>(
   source: AsyncIterable<T>,
-  { prefetch, signal, aborted }: ReadAheadOptions,
+  { prefetch, signal, aborted, answers }: ReadAheadOptions,
 ): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   const ahead: Promise<IteratorResult<T>>[] = [];
   let last: Promise<unknown> = Promise.resolve();
+  let numOwed = 0;
   const ask = () => {
+    numOwed++;
     // One after the other, also where the source is no generator.
-    const result = last.then(() => iterator.next());
+    const result = last.then(() => iterator.next()).finally(() => numOwed--);
     last = result.catch(() => undefined);
     result.catch(() => undefined);
     ahead.push(result);
@@ -82,7 +86,7 @@ export async function* readAhead<T>(
     }
   } finally {
     const ended = Promise.all([iterator.return?.(), last]);
-    if (signal?.aborted) ended.catch(() => undefined);
+    if (signal?.aborted || (numOwed > 0 && !answers)) ended.catch(() => undefined);
     else await ended;
   }
 }

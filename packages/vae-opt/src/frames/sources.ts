@@ -15,6 +15,8 @@ export interface PictureList {
 export interface FrameStream {
   kind: "stream";
   frames: AsyncIterable<RgbImage>;
+  /** True for frames that a caller gives: unchecked, perhaps all in one array, and perhaps none for a long time. */
+  isForeign: boolean;
 }
 
 /** Endings of pictures that folders of frames hold. */
@@ -51,7 +53,7 @@ export async function openSource(
   source: FrameSource,
   { use, signal }: { use?: PictureUse | undefined; signal?: AbortSignal | undefined },
 ): Promise<PictureList | FrameStream> {
-  if (isFrames(source)) return { kind: "stream", frames: source };
+  if (isFrames(source)) return { kind: "stream", frames: source, isForeign: true };
   if (Array.isArray(source) && source.length > 0 && source.every((path) => typeof path === "string" && path !== ""))
     return pictureList(source, use);
   if (typeof source !== "string" || source === "") {
@@ -72,7 +74,7 @@ export async function openSource(
     throw fileError(source, "a folder, an animation or a video file", cause);
   }
   const ending = endingOf(source);
-  if (ANIMATIONS.includes(ending)) return { kind: "stream", frames: readAnimation(source, signal) };
+  if (ANIMATIONS.includes(ending)) return { kind: "stream", frames: readAnimation(source, signal), isForeign: false };
   if (PICTURES.includes(ending)) return pictureList([source], use);
-  return { kind: "stream", frames: readVideo(source, { signal }) };
+  return { kind: "stream", frames: readVideo(source, { signal }), isForeign: false };
 }

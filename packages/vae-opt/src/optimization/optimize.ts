@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { checkCallOptions } from "../call-options";
 import type { Optimizable, OptimizableModel, OptimizationOptions } from "./optimizable-model";
 import { checkPrecision, type VaePrecision } from "./switches";
 
@@ -49,7 +50,7 @@ export interface AutocastOptions {
  * scopes may be nested, the innermost counts. On the CPU activations stay float32.
  *
  * @returns what closes the scope: with `using` at the end of the block
- * @throws VdError `attr` for an unknown precision, or what is no model
+ * @throws VdError `attr` for an unknown precision or option, or what is no model
  * @example
  * ```ts
  * import { configureAutocast, SvdAutoencoder } from "@vd/vae-opt";
@@ -65,6 +66,7 @@ export function configureAutocast(
   model: OptimizableModel,
   options: AutocastOptions,
 ): Disposable & { readonly precision: VaePrecision } {
+  checkCallOptions("configureAutocast", options ?? {}, { precision: "any", enabled: "any" });
   const { precision, enabled = true } = options ?? {};
   if (typeof enabled !== "boolean")
     throw new VdError({ code: "attr", where: "enabled", expected: "true or false", got: String(enabled) });

@@ -54,6 +54,7 @@ export function tinyLayers(where: string, shapes: HalfShapes): TinyLayer[] {
         return layer;
       }
       const [cout, cin] = sizesOf(where, shapes, `${index}.weight`);
+      if (i > 0 && cin !== channels) fail(`${where}] [${index}`, `${channels} channels in`, String(cin));
       channels = cout;
       const isEnd = i === 0 || i === indices.length - 1;
       if (shapes.has(`${index}.bias`) !== isEnd)

@@ -42,6 +42,19 @@ function below(shapes: HalfShapes, prefix: string): HalfShapes {
   return new Map(inside.map(([name, shape]) => [name.slice(prefix.length), shape]));
 }
 
+/** Refuses a half that does not lead from pictures to latents or back: its outermost layers would be missing. @throws VdError `weights` */
+function checkEnds(where: string, name: HalfName, layers: readonly TinyLayer[]): void {
+  const [first, last] = [layers[0]!, layers[layers.length - 1]!];
+  const [place, channels] = name === "decoder" ? (["last", last.cout] as const) : (["first", first.cin] as const);
+  if (channels === 3 && first.kind === "conv" && last.kind === "conv" && layers.length > 1) return;
+  throw new VdError({
+    ...{ code: "weights", where },
+    expected: `layers of which the ${place} one has the three channels of a picture`,
+    got: `${layers.length === 1 ? "one layer" : `${layers.length} layers`}, from ${first.cin} to ${last.cout} channels`,
+    hint: "The file lacks layers: download or export it again.",
+  });
+}
+
 /** A file of one half has numbers alone: an encoder begins with pictures of three channels and ends with latents. */
 function halfOfNumbers(path: string, shapes: HalfShapes): { name: HalfName; layers: TinyLayer[] } {
   const layers = tinyLayers(path, shapes);
@@ -64,10 +77,14 @@ async function halvesOf(path: string): Promise<Partial<Record<HalfName, TinyHalf
     for (const prefix of PREFIXES[name]) {
       const inside = below(shapes, prefix);
       if (inside.size === 0 || halves[name]) continue;
-      halves[name] = { weights: weights.at(prefix.slice(0, -1)), layers: tinyLayers(`${path}] [${name}`, inside) };
+      const where = `${path}] [${name}`;
+      const layers = tinyLayers(where, inside);
+      checkEnds(where, name, layers);
+      halves[name] = { weights: weights.at(prefix.slice(0, -1)), layers };
     }
   if (halves.encoder || halves.decoder) return halves;
   const { name, layers } = halfOfNumbers(path, shapes);
+  checkEnds(path, name, layers);
   return { [name]: { weights, layers } };
 }
 

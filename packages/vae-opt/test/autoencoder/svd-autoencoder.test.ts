@@ -1,3 +1,6 @@
+import { setTimeout } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { type Device, openDevice, VdError } from "@vd/kernels-native";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SvdAutoencoder } from "../../src/index";
@@ -177,4 +180,21 @@ it("a call that is aborted while it waits for its turn ends at once, and the nex
   controller.abort();
   await Promise.all([first, second, third]);
   expect(order).toEqual(["cancelled", "first", "third"]);
+});
+
+it("holds no results of calls that are done", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const results: WeakRef<object>[] = [];
+  for (let i = 0; i < 4; i++) {
+    results.push(new WeakRef(await vae.decode(LATENTS)));
+    results.push(new WeakRef(await vae.encode(VIDEO)));
+  }
+  await expect
+    .poll(async () => {
+      collect();
+      await setTimeout(1);
+      return results.filter((result) => result.deref() !== undefined).length;
+    })
+    .toBeLessThanOrEqual(1);
 });

@@ -133,6 +133,44 @@ it("a signal ends a loader whose source never answers", { timeout: 5_000 }, asyn
   await expect(loop).rejects.toMatchObject({ code: "cancelled" });
 });
 
+it("a loop that is left does not wait for a source that owes it a frame", { timeout: 5_000 }, async () => {
+  const frame = { width: 1, height: 1, data: new Uint8Array(3) };
+  async function* stuck(): AsyncGenerator<RgbImage> {
+    yield frame;
+    await new Promise(() => undefined);
+  }
+  for await (const _ of createFrameLoader(stuck())) break;
+  expect((await collectFrames(createFrameLoader(stuck()), 1)).numFrames).toBe(1);
+  let isEnded = false;
+  async function* quick(): AsyncGenerator<RgbImage> {
+    try {
+      for (;;) yield frame;
+    } finally {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      isEnded = true;
+    }
+  }
+  for await (const _ of createFrameLoader(quick())) {
+    // Time for the frames ahead: then it owes none, and its end is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    break;
+  }
+  expect(isEnded).toBe(true);
+});
+
+it("a source may use one array for all its frames, whatever is read ahead", async () => {
+  async function* reused(): AsyncGenerator<RgbImage> {
+    const data = new Uint8Array(3);
+    for (let i = 0; i < 6; i++) yield { width: 1, height: 1, data: data.fill(i) };
+  }
+  const levels: number[] = [];
+  for await (const frame of createFrameLoader(reused(), { prefetch: 4 })) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    levels.push(frame.data[0]!);
+  }
+  expect(levels).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
 it("sizes, counts and frames that cannot be are refused in sentences", async () => {
   for (const width of [0, 1.5, 70_000, Number.NaN])
     expect(() => createFrameLoader("x", { size: { width, height: 16 } })).toThrow(

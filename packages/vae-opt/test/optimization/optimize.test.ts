@@ -249,6 +249,9 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
 it("what is no device, no scope and no object of switches is refused in sentences", () => {
   for (const wrong of [undefined, "cpu", {}])
     expect(() => isFp8Available(wrong as never)).toThrow(/\[isFp8Available\] expected an open device/);
+  expect(() => configureAutocast(vae, { precision: "float16", enable: false } as never)).toThrow(
+    /\[configureAutocast\] \[enable\] expected one of precision, enabled, got an unknown option/,
+  );
   expect(() => configureAutocast(vae, { precision: "float16", enabled: "no" as never })).toThrow(
     /\[enabled\] expected true or false, got no/,
   );

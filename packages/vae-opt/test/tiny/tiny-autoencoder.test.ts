@@ -171,6 +171,24 @@ describe("a tiny decoder whose frames see the ones before", () => {
     await expect(named((names) => names.set("2.other.weight", extra))).rejects.toThrow(/other\.weight/);
   });
 
+  it("says before any work that a file lacks its outermost layers", async () => {
+    const cut = (prefix: string, whole: NamedWeights, keeps: (index: number) => boolean) => {
+      const kept = new Map([...whole].filter(([name]) => keeps(Number.parseInt(name, 10))));
+      return write(join(temporaryFolder(), "taesdv.safetensors"), [[prefix, 1, kept]]);
+    };
+    const encoder = weightsOf(ENCODER, [3, 4]);
+    // The first convolution alone, which has a bias, as the last one has.
+    for (const path of [cut("decoder.", weights, (index) => index === 0), cut("encoder.", encoder, (i) => i === 6)])
+      await expect(TinyAutoencoder.fromPretrained(path, { device })).rejects.toThrow(
+        /coder\] expected layers of which the (first|last) one has the three channels of a picture, got one layer/,
+      );
+    // Channels that do not fit those of the layer before.
+    const narrow = new Map(weights);
+    narrow.set("9.weight", { shape: [3, 5, 3, 3], values: new Float64Array(3 * 5 * 9) });
+    const path = write(join(temporaryFolder(), "taesdv.safetensors"), [["decoder.", 1, narrow]]);
+    await expect(TinyAutoencoder.fromPretrained(path, { device })).rejects.toMatchObject({ code: "weights" });
+  });
+
   it("refuses what are no latents, and to encode without an encoder", async () => {
     const tiny = await TinyAutoencoder.fromPretrained(file(), { device });
     await expect(tiny.decode({ ...DIMS, data: z.with(0, Number.NaN) })).rejects.toMatchObject({ code: "attr" });
