@@ -10,6 +10,7 @@ import {
   Graph,
   Plan,
   pixels,
+  recordOp,
   reshape,
   tokens,
 } from "../src/index";
@@ -67,6 +68,11 @@ describe("what is no device, recording, plan, signal or object of options", () =
     ["options", () => compile(device, () => {}, any(null)), "[graph] expected an object of options, got null"],
     ["plan", () => Plan.load(any({}), any({})), "[plan] expected a device, got object"],
     ["taps", () => new Graph({ taps: any("a") }), "[graph taps] expected a Set of names, got a"],
+    [
+      "recordOp",
+      () => recordOp(new Graph(), any("Conv"), any({})),
+      '[recordOp] expected the id of an op, got "Conv". Nearest: conv',
+    ],
     ["name", () => new Graph().input(any(5), [1]), "[io] expected a name as a text, got number"],
     ["output", () => new Graph().output("y", any({})), "[output] [y] expected a tensor, got object"],
     ["run", async () => (await loaded()).run(any("fast")), "[run] expected an object of options, got string"],

@@ -117,7 +117,7 @@ function* costOf(graph: Graph): Pausable<PlanCost> {
  * import { type Graph, layoutGraph, runInSlices } from "@vd/tensor";
  *
  * const record = (g: Graph) => {
- *   const x = g.input("x", [1, 1, 64, 64, 8]);
+ *   const x = g.input("x", [1, 1, 64 * 64, 8]);
  *   g.output("y", g.pointwise({ a: x, act: "gelu" }));
  * };
  * console.log(layoutGraph(record).memory.peakBytes);
