@@ -1,4 +1,5 @@
 // vd-kernel: everything that is done with one op while it is written, behind `pnpm kernel`.
+import { watchOutputs } from "@vd/app-parts";
 import { isVdError, OPS, type OpId, VdError } from "@vd/kernels-native";
 import { nearestNames } from "@vd/tensor";
 import { Failure } from "../build/workspace.mjs";
@@ -75,9 +76,10 @@ async function run([name = "", ...rest]: readonly string[]): Promise<number> {
     console.log(help());
     return name === "" ? 2 : 0;
   }
-  const command = COMMANDS[name];
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) throw new Failure(`expected one of ${Object.keys(COMMANDS).join(", ")}, got "${name}"\n\n${help()}`, 2);
-  if (!command.handsOn && rest.includes("--help")) {
+  // The program that options are handed on to has a help of its own, once there is an op.
+  if (rest.includes("--help") && (!command.handsOn || rest[0] === "--help")) {
     console.log(help());
     return 0;
   }
@@ -92,6 +94,9 @@ async function run([name = "", ...rest]: readonly string[]): Promise<number> {
   return command.run(op, { ...typed, words });
 }
 
+watchOutputs(process, "Make room", () => {
+  process.exitCode = 1;
+});
 try {
   process.exitCode = await run(process.argv.slice(2).filter((word) => word !== "--"));
 } catch (error) {

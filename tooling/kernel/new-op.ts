@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { Graph } from "@vd/tensor";
+import { fileError, Graph } from "@vd/tensor";
 import { ROOT } from "../build/workspace.mjs";
 import { camel } from "../generate/ops/names";
 import { runScript } from "./run-program";
@@ -45,7 +45,7 @@ function checkName(id: string, folder: string): void {
 /**
  * Writes the files of a new op, all or none. root: of the checkout. Returns the op's folder.
  *
- * @throws VdError `attr` for a name that an op cannot have
+ * @throws VdError `attr` for a name that an op cannot have, `io` where its folder cannot be made
  */
 export function writeOp(id: string, root = ROOT): string {
   const ops = join(root, "packages/kernels-native/ops");
@@ -57,6 +57,8 @@ export function writeOp(id: string, root = ROOT): string {
     mkdirSync(partial, { recursive: true });
     for (const [name, text] of Object.entries(newOpFiles(id, camel(id)))) writeFileSync(join(partial, name), text);
     renameSync(partial, folder);
+  } catch (error) {
+    throw fileError(folder, "a folder that can be made and written", error);
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 import { type DType, dtypeIndex } from "../contract/dtype";
 import type { NativeBuffer } from "./addon-types";
-import { awaitNative, callNative } from "./errors";
+import { awaitNative, callNative, requireOptions, VdError } from "./errors";
 import { loadAddon } from "./load";
 
 /** A float tensor in a buffer. */
@@ -10,6 +10,17 @@ export interface FloatRegion {
   pixels: number;
   channels: number;
   pitch?: number;
+}
+
+/** Refuses what is no buffer, as a caller without types may have given something else. @throws VdError `attr` */
+function requireBuffer(where: string, value: unknown): void {
+  if (value instanceof Object && "native" in value) return;
+  throw new VdError({
+    code: "attr",
+    where,
+    expected: "a buffer of allocateBuffer, mapFile or Device.allocate",
+    got: value === null ? "null" : typeof value,
+  });
 }
 
 /**
@@ -72,7 +83,9 @@ export class DeviceBuffer {
    *
    * @throws VdError `layout` outside the buffer
    */
-  readFloats({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FloatRegion): Promise<Float32Array> {
+  async readFloats(region: FloatRegion): Promise<Float32Array> {
+    requireOptions("readFloats", region);
+    const { byteOffset = 0, dtype, pixels, channels, pitch = channels } = region;
     return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
   }
 
@@ -85,13 +98,19 @@ export class DeviceBuffer {
     return awaitNative(() => this.native.readBytes(offset, bytes));
   }
 
-  /** Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one. */
+  /**
+   * Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one.
+   *
+   * @throws VdError `layout` outside either buffer or for read-only memory, `attr` for a source that is no buffer
+   */
   copyFromSync(source: DeviceBuffer, from: number, to: number, bytes: number): void {
+    requireBuffer("copyFromSync source", source);
     callNative(() => this.native.copyFromSync(source.native, from, to, bytes));
   }
 
   /** Does what {@link copyFromSync} does, off the event loop. */
-  copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
+  async copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
+    requireBuffer("copyFrom source", source);
     return awaitNative(() => this.native.copyFrom(source.native, from, to, bytes));
   }
 

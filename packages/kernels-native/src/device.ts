@@ -10,7 +10,7 @@ import type {
 } from "./addon-types";
 import { allocateBuffer, DeviceBuffer } from "./buffer";
 import { environment } from "./env";
-import { awaitNative, callNative, VdError } from "./errors";
+import { awaitNative, callNative, requireOptions, VdError } from "./errors";
 import { imageDir, listGpus } from "./gpus";
 import { loadAddon } from "./load";
 
@@ -174,6 +174,7 @@ export class Device {
    * @throws VdError `unsupported` without an addon, `attr` for a wrong option
    */
   static cpu(options: CpuOptions = {}): Device {
+    requireOptions("openDevice", options);
     const threads = options.threads ?? environment.threads() ?? availableParallelism();
     if (!Number.isInteger(threads) || threads < 1 || threads > MOST_THREADS)
       throw new VdError({
@@ -203,6 +204,7 @@ export class Device {
    * @throws VdError `unsupported` saying why it cannot be used
    */
   static cuda(options: GpuOptions = {}): Device {
+    requireOptions("openDevice", options);
     const index = options.index ?? 0;
     const image = options.image ?? environment.cudaImage() ?? "";
     const dir = options.imageDir ?? imageDir();

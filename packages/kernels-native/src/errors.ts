@@ -72,6 +72,18 @@ export function isVdError(error: unknown): error is VdError {
   return error.name === "VdError" || (error.name === "AbortError" && error.code === "cancelled");
 }
 
+/**
+ * Returns if `options` is an object, as a caller without types may have given something else.
+ *
+ * @param where the function whose options they are
+ * @throws VdError `attr`
+ */
+export function requireOptions(where: string, options: unknown): void {
+  if (typeof options === "object" && options !== null) return;
+  const got = options === null ? "null" : typeof options;
+  throw new VdError({ code: "attr", where, expected: "an object of options", got });
+}
+
 /** What a cancelled piece of work tells of itself. */
 export interface CancelledWork {
   /** The signal that ended it; its reason becomes the error's cause. */

@@ -24,6 +24,7 @@ export {
   type CancelledWork,
   cancelledError,
   isVdError,
+  requireOptions,
   throwIfAborted,
   VdError,
   type VdErrorDetails,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OPS, type OpCases, type OpDefinition, type OpId, slotsOf } from "../contract/index";
+import { OPS, type OpCase, type OpCases, type OpDefinition, type OpId, slotsOf } from "../contract/index";
 import { loadAddon } from "../src/load";
 import { encodeCase } from "./addon-fuzz/encode-case";
 
@@ -37,13 +37,17 @@ async function casesOf(id: OpId): Promise<OpCases["correctness"]> {
 }
 
 /** A program in which the result lies in the operand's memory, some bytes behind it or exactly where it does; undefined where no
- *  case has both, one of several elements. */
-async function sharing({ id, result, operand }: Pair, how: "shifted" | "exact" = "shifted") {
+ *  case has both, one of several elements. cases: default those of the contract. */
+async function sharing(
+  { id, result, operand }: Pair,
+  how: "shifted" | "exact" = "shifted",
+  cases?: OpCases["correctness"],
+) {
   const op: OpDefinition = OPS[id];
   const names = [...Object.keys(op.inputs), ...Object.keys(op.outputs)];
   const begin = 1 + Object.values(op.attrs).reduce((sum, spec) => sum + slotsOf(spec), 0);
   const placeOf = (name: string) => begin + WORDS_OF_TENSOR * names.indexOf(name);
-  for (const each of await casesOf(id)) {
+  for (const each of cases ?? (await casesOf(id))) {
     const { words, blocks } = encodeCase(id, each);
     const [to, from] = [placeOf(operand), placeOf(result)];
     const [shared, own] = [blocks[words[to]!], blocks[words[from]!]];
@@ -98,5 +102,34 @@ describe("a result that lies over a part of another tensor of its call", () => {
     { id: "sampler_step", result: "nextHistory", operand: "history" },
   ] as const)("$id: $result in exactly the place of $operand is not", async (pair) => {
     await expect(compiled((await sharing(pair, "exact"))!, pair.id)).resolves.toBeDefined();
+  });
+});
+
+describe("a result in exactly the place of an operand with as many elements and channels, but another shape", () => {
+  const statistics: OpCase = {
+    name: "two groups of one channel",
+    inputs: { x: [2, 3, 1, 2, 2], weight: [2], bias: [2], stats: [2, 3, 2, 2] },
+    attrs: { groups: 2, eps: 1e-5 },
+  };
+  const step: OpCase = {
+    name: "as many elements as coefficients",
+    inputs: { prediction: [1, 1, 1, 2, 3], x: [1, 1, 1, 2, 3], coefficients: [2, 3] },
+  };
+  const drawn: OpCase = {
+    name: "as many elements as words of a seed",
+    inputs: {
+      ...{ prediction: [1, 1, 1, 1, 4], x: [1, 1, 1, 1, 4], coefficients: [2, 3] },
+      philox: { dims: [4], dtype: "i32", fill: { values: [1, 2, 3, 4] } },
+    },
+  };
+
+  it.each([
+    { id: "group_norm", result: "y", operand: "stats", each: statistics },
+    { id: "sampler_step", result: "next", operand: "coefficients", each: step },
+    { id: "sampler_step", result: "next", operand: "philox", each: drawn },
+  ] as const)("$id: $result over $operand is refused", async ({ each, ...pair }) => {
+    await expect(compiled((await sharing(pair, "exact", [each]))!, pair.id)).rejects.toThrow(
+      /expected memory that holds no other operand, or exactly one of the same shape, got a part of that of /,
+    );
   });
 });

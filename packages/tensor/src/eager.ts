@@ -1,4 +1,5 @@
-import { allocateBuffer, type Device, type DType, OPS, type OpId, VdError } from "@vd/kernels-native";
+import { allocateBuffer, type Device, type DType, OPS, type OpId, requireOptions, VdError } from "@vd/kernels-native";
+import { requireDevice } from "./devices/require-device";
 import { Graph, makeStorage, packedTensor } from "./graph";
 import type { GraphOps } from "./graph-ops.generated";
 import { checkCount, readHostSync, writeHostSync } from "./host";
@@ -41,9 +42,11 @@ export class Eager {
 
   constructor(
     readonly device: Device,
-    { observer }: EagerOptions = {},
+    options: EagerOptions = {},
   ) {
-    this.observer = observer;
+    requireDevice("eager", device);
+    requireOptions("eager", options);
+    this.observer = options.observer;
     const entries = (Object.keys(OPS) as OpId[]).map((id) => {
       return [opMethod(id), (options: CallOptions) => this.runOne(opMethod(id), (g) => recordOp(g, id, options))];
     });

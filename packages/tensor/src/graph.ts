@@ -1,4 +1,13 @@
-import { allocateBuffer, type DType, OPS, type OpId, spanOf, type TensorSpec, VdError } from "@vd/kernels-native";
+import {
+  allocateBuffer,
+  type DType,
+  OPS,
+  type OpId,
+  requireOptions,
+  spanOf,
+  type TensorSpec,
+  VdError,
+} from "@vd/kernels-native";
 import { GraphOps } from "./graph-ops.generated";
 import { checkCount } from "./host";
 import { checkCall, type Row } from "./row";
@@ -8,6 +17,7 @@ import {
   describe,
   elementBytes,
   packedBytes,
+  requireTensor,
   type Storage,
   type StorageKind,
   type Tensor,
@@ -68,6 +78,9 @@ export class Graph extends GraphOps {
 
   constructor(options: GraphOptions = {}) {
     super();
+    requireOptions("graph", options);
+    if (options.taps !== undefined && typeof options.taps?.has !== "function")
+      throw new VdError({ code: "attr", where: "graph taps", expected: "a Set of names", got: String(options.taps) });
     this.taps = options.taps ?? new Set();
     this.dtype = options.dtype ?? "f32";
   }
@@ -84,6 +97,8 @@ export class Graph extends GraphOps {
 
   /** Makes `t` readable after a run under `name`. */
   output(name: string, t: Tensor): void {
+    checkName("output", name);
+    requireTensor(`output] [${name}`, t);
     if (this.outputs.has(name)) throw new VdError({ code: "attr", where: "output", expected: "a new name", got: name });
     for (const finish of this.finishers) finish();
     this.outputs.set(name, t);
@@ -148,12 +163,19 @@ export class Graph extends GraphOps {
   }
 
   private named(map: Map<string, Tensor>, kind: StorageKind, name: string, dims: readonly number[], dtype: DType) {
+    checkName(kind, name);
     if (map.has(name)) throw new VdError({ code: "attr", where: kind, expected: "a new name", got: name });
     checkShape(name, dims, dtype);
     const tensor = packedTensor(makeStorage(kind, packedBytes(dims, dtype), name), dims, dtype);
     map.set(name, tensor);
     return tensor;
   }
+}
+
+/** Refuses names that are no texts. */
+function checkName(where: string, name: unknown): void {
+  if (typeof name === "string") return;
+  throw new VdError({ code: "attr", where, expected: "a name as a text", got: name === null ? "null" : typeof name });
 }
 
 /** Only optional results may be asked for through `outputs`; the first one has its place in `out`. */

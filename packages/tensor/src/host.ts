@@ -2,11 +2,28 @@ import { types } from "node:util";
 import { countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import { fromFloat8Array, toFloat8Array } from "./float8";
 import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "./half";
+import { shown } from "./shown";
 import { describe, elementBytes, type Tensor } from "./tensor";
 
 type HostArray = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
 
-const asFloats = (data: ArrayLike<number>) => (data instanceof Float32Array ? data : Float32Array.from(data));
+/** True for typed arrays whose elements are numbers. */
+const hasNumbers = (data: ArrayLike<number>): boolean =>
+  ArrayBuffer.isView(data) && !(data instanceof BigInt64Array || data instanceof BigUint64Array);
+
+/** Refuses lists of anything but numbers: they would be stored as NaN, or a text as what it reads like. @throws VdError `attr` */
+function requireNumbers(where: string, data: ArrayLike<number>): void {
+  if (hasNumbers(data)) return;
+  for (let i = 0; i < data.length; i++)
+    if (typeof data[i] !== "number")
+      throw new VdError({ code: "attr", where, expected: "numbers", got: `${shown(data[i])} at place ${i}` });
+}
+
+function asFloats(where: string, data: ArrayLike<number>): Float32Array {
+  if (data instanceof Float32Array) return data;
+  requireNumbers(where, data);
+  return Float32Array.from(data);
+}
 
 /** Arrays of whole numbers, with the least and the largest that they hold. */
 const WHOLE = {
@@ -19,7 +36,7 @@ const WHOLE = {
 function encodeWhole(where: string, data: ArrayLike<number>, dtype: keyof typeof WHOLE): HostArray {
   const { make, min, max } = WHOLE[dtype];
   if (data instanceof make) return data;
-  const stored = make.from(data);
+  const stored = make.from(hasNumbers(data) ? data : Array.from(data, Number));
   for (let i = 0; i < stored.length; i++)
     if (stored[i] !== Number(data[i])) {
       const expected = `whole numbers from ${min} to ${max} for ${dtype}`;
@@ -32,13 +49,13 @@ function encodeWhole(where: string, data: ArrayLike<number>, dtype: keyof typeof
 function encode(where: string, data: ArrayLike<number>, dtype: DType): HostArray {
   switch (dtype) {
     case "f32":
-      return asFloats(data);
+      return asFloats(where, data);
     case "f16":
-      return data instanceof Uint16Array ? data : toFloat16Array(asFloats(data));
+      return data instanceof Uint16Array ? data : toFloat16Array(asFloats(where, data));
     case "bf16":
-      return data instanceof Uint16Array ? data : toBfloat16Array(asFloats(data));
+      return data instanceof Uint16Array ? data : toBfloat16Array(asFloats(where, data));
     case "f8e4m3":
-      return data instanceof Uint8Array ? data : toFloat8Array(asFloats(data));
+      return data instanceof Uint8Array ? data : toFloat8Array(asFloats(where, data));
     default:
       return encodeWhole(where, data, dtype);
   }
@@ -84,7 +101,7 @@ export function checkCount(
 /**
  * Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array, float8 in a Uint8Array.
  *
- * @throws VdError `shape`, or `attr` for numbers that a type of whole numbers cannot hold
+ * @throws VdError `shape`, or `attr` for what is no number and for numbers that a type of whole numbers cannot hold
  */
 export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
   checkCount(tensor.storage.name, tensor, data);

@@ -48,8 +48,21 @@ export const describe = (t: Pick<Tensor, "dtype" | "dims">): string => `${t.dtyp
 
 /** True for what has the form of a tensor, as a caller without types may have given something else. */
 export function isTensor(value: unknown): value is Tensor {
-  const { storage, dims, dtype } = (value ?? {}) as Partial<Tensor>;
-  return typeof storage === "object" && storage !== null && Array.isArray(dims) && Object.hasOwn(DTYPES, dtype ?? "");
+  const { storage, dims, dtype, pitch, byteOffset } = (value ?? {}) as Partial<Tensor>;
+  if (typeof storage !== "object" || storage === null || !isWhole(pitch) || !isWhole(byteOffset)) return false;
+  return Array.isArray(dims) && Object.hasOwn(DTYPES, dtype ?? "");
+}
+
+const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/**
+ * Refuses what is no tensor.
+ *
+ * @throws VdError `attr`
+ */
+export function requireTensor(where: string, value: unknown): asserts value is Tensor {
+  if (isTensor(value)) return;
+  throw new VdError({ code: "attr", where, expected: "a tensor", got: value === null ? "null" : typeof value });
 }
 
 /**
@@ -75,9 +88,10 @@ function fail(where: string, expected: string, got: string): never {
 /**
  * The channels `begin` to `end` (exclusive) of every pixel, without a copy.
  *
- * @throws VdError `shape`
+ * @throws VdError `shape`, or `attr` for what is no tensor
  */
 export function channelRange(t: Tensor, begin: number, end: number): Tensor {
+  requireTensor("channelRange", t);
   const channels = channelsOf(t);
   if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= channels))
     fail("channelRange", `a range inside 0..${channels}`, `${begin}..${end}`);
@@ -88,9 +102,10 @@ export function channelRange(t: Tensor, begin: number, end: number): Tensor {
 /**
  * The clips `begin` to `end` (exclusive) of a packed batch, without a copy. t: [B,…].
  *
- * @throws VdError `shape`
+ * @throws VdError `shape`, or `attr` for what is no tensor
  */
 export function clipRange(t: Tensor, begin: number, end: number): Tensor {
+  requireTensor("clipRange", t);
   const [batch = 0, ...rest] = t.dims;
   if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= batch))
     fail("clipRange", `a range inside 0..${batch}`, `${begin}..${end}`);
@@ -101,9 +116,10 @@ export function clipRange(t: Tensor, begin: number, end: number): Tensor {
 /**
  * The frames `begin` to `end` (exclusive) of a single clip, without a copy. t: [1,F,…].
  *
- * @throws VdError `shape`
+ * @throws VdError `shape`, or `attr` for what is no tensor
  */
 export function frameRange(t: Tensor, begin: number, end: number): Tensor {
+  requireTensor("frameRange", t);
   const [batch, frames = 0, ...rest] = t.dims;
   if (batch !== 1) fail("frameRange", "one clip", describe(t));
   if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= frames))
@@ -116,9 +132,11 @@ export function frameRange(t: Tensor, begin: number, end: number): Tensor {
 /**
  * The same bytes under other leading dimensions; the last one stays.
  *
- * @throws VdError `shape`
+ * @throws VdError `shape`, or `attr` for what is no tensor
  */
 export function reshape(t: Tensor, dims: readonly number[]): Tensor {
+  requireTensor("reshape", t);
+  checkShape("reshape", dims, t.dtype);
   const sameChannels = dims[dims.length - 1] === channelsOf(t) || t.pitch === channelsOf(t);
   if (countOf(dims) !== countOf(t.dims) || !sameChannels)
     fail("reshape", `a shape with the elements and channels of ${describe(t)}`, `[${dims.join(",")}]`);
@@ -128,6 +146,7 @@ export function reshape(t: Tensor, dims: readonly number[]): Tensor {
 
 /** Pixels as tokens: [B,F,H,W,C] → [B,F,H·W,C]. */
 export function tokens(t: Tensor): Tensor {
+  requireTensor("tokens", t);
   const [b, f, h, w, c] = t.dims;
   if (t.dims.length !== 5) fail("tokens", "[B,F,H,W,C]", describe(t));
   return reshape(t, [b!, f!, h! * w!, c!]);
@@ -135,6 +154,7 @@ export function tokens(t: Tensor): Tensor {
 
 /** Tokens as pixels: [B,F,H·W,C] → [B,F,H,W,C]. */
 export function pixels(t: Tensor, height: number, width: number): Tensor {
+  requireTensor("pixels", t);
   const [b, f, , c] = t.dims;
   if (t.dims.length !== 4) fail("pixels", "[B,F,S,C]", describe(t));
   return reshape(t, [b!, f!, height, width, c!]);

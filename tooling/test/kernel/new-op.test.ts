@@ -32,6 +32,18 @@ function copyOfTree(): string {
   return root;
 }
 
+test("an op whose folder cannot be made is refused in a sentence, and leaves nothing", () => {
+  const root = mkdtempSync(join(tmpdir(), "vd-no-op-"));
+  try {
+    expect(() => writeOp(ID, root)).toThrow(
+      `[${join(root, "packages/kernels-native/ops", ID)}] expected a folder that can be made and written, got no such file or folder`,
+    );
+    expect(readdirSync(join(root, "packages/kernels-native/build"))).toEqual([]);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
 describe("a new op", () => {
   let root = "";
   const file = (name: string) => join(root, "packages/kernels-native/ops", ID, name);

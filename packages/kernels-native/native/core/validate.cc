@@ -54,10 +54,13 @@ bool share_bytes(const Tensor& a, const Tensor& b) {
   return b.pitch * otherItem != pitch || distance % pitch < width || distance % pitch + otherWidth > pitch;
 }
 
-/** True where each element of one view lies where the element of the same number of the other one lies. */
+/** True where two views have one shape and each element of one lies where that element of the other one lies. As many elements of another
+ *  shape are not enough: those may be coefficients or statistics, which are read for many results. */
 bool same_place(const Tensor& a, const Tensor& b) {
-  const bool isSameShape = a.channels() == b.channels() && a.pixels() == b.pixels() && bytes_of(a.dtype) == bytes_of(b.dtype);
-  return a.data == b.data && isSameShape && (a.pitch == b.pitch || a.pixels() == 1);
+  if (a.data != b.data || a.rank != b.rank || bytes_of(a.dtype) != bytes_of(b.dtype)) return false;
+  for (int d = 0; d < a.rank; ++d)
+    if (a.dims[d] != b.dims[d]) return false;
+  return a.pitch == b.pitch || a.pixels() == 1;
 }
 
 /** Checks one row against its contract. */

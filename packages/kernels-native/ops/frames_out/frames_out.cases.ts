@@ -11,6 +11,15 @@ export default defineCases(framesOut, {
       name: "halves and ends",
       inputs: { x: { dims: [1, 1, 1, 4, 2], fill: { values: [-1, 1, 0, 2, -3, 0.25, -0.25, 0.5] } } },
     },
+    {
+      name: "not finite",
+      inputs: {
+        x: {
+          dims: [1, 1, 1, 4, 2],
+          fill: { values: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e-40, -0, 0.5, 3e38, -1] },
+        },
+      },
+    },
     { name: "x f16", inputs: { x: { dims: [1, 3, 5, 7, 3], dtype: "f16" } } },
   ],
   bench: [

@@ -41,6 +41,7 @@ export default defineOp({
     stats: {
       dims: ["B", choose(attr("joinFrames"), 1, "F"), attr("groups"), 2],
       dtype: ["f32"],
+      apart: ["moments", "moments2"],
       doc: "mean and 1/sqrt(variance + eps), biased variance",
     },
   },

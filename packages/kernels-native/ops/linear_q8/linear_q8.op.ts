@@ -19,7 +19,7 @@ export default defineOp({
     y: {
       dims: ["B", "F", "S", "K"],
       dtype: FLOATS,
-      apart: ["x", "weight"],
+      apart: ["x", "xScale", "weight", "weightScale"],
       doc: "result; f32 unless `out` is of another type",
     },
   },

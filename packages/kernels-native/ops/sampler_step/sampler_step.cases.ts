@@ -101,6 +101,20 @@ export default defineCases(samplerStep, {
       noise: true,
     }),
     step("last step", [3, 2, 3, 4], { rows: 2, imageChannels: 0 }),
+    { ...step("next input without a picture", [3, 2, 3, 4], { rows: 2, imageChannels: 0 }), also: ["input"] },
+    {
+      ...step("next input with a picture, not scaled", [2, 3, 2, 4], { rows: 2, imageChannels: 0 }),
+      inputs: {
+        ...step("", [2, 3, 2, 4], { rows: 2, imageChannels: 0 }).inputs,
+        image: [1, 1, 3, 2, 5],
+      },
+      also: ["input"],
+    },
+    {
+      ...step("next input without a picture, scaled", [2, 3, 2, 4], { rows: 1, imageChannels: 0 }),
+      inputs: { ...step("", [2, 3, 2, 4], { rows: 1, imageChannels: 0 }).inputs, inputScale: [1] },
+      also: ["input", "denoised"],
+    },
     {
       ...step("prediction f16", [3, 4, 5, 4], { rows: 2, numHistory: 1 }),
       inputs: {

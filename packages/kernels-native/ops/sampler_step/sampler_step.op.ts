@@ -93,11 +93,13 @@ export default defineOp({
   },
   derived: { D: or(present("previous"), ge(attr("bounds"), 1)) },
   outputs: {
-    next: { dims: planes, dtype: ["f32"], doc: "sample after the step; may be x" },
-    denoised: { dims: planes, dtype: ["f32"], optional: true, doc: "guess of the clean latents" },
+    // All frames of the next input read the picture's latents.
+    next: { dims: planes, dtype: ["f32"], apart: ["image"], doc: "sample after the step; may be x" },
+    denoised: { dims: planes, dtype: ["f32"], apart: ["image"], optional: true, doc: "guess of the clean latents" },
     nextHistory: {
       dims: [attr("numHistory"), "F", "H", "W", "C"],
       dtype: ["f32"],
+      apart: ["image"],
       optional: true,
       doc: "history after the step; may be history",
     },

@@ -71,16 +71,14 @@ function blended(call: PlainCall, data: Plain): Plain {
   });
 }
 
-/** What the denoiser gets next, where there is a picture. */
-function nextInput(call: PlainCall, next: Plain, rows: number): PlainResults {
+/** What the denoiser gets next: the sample times the input's scale, and the picture's channels behind it where there is one. */
+function nextInput(call: PlainCall, next: Plain, rows: number): Plain {
   const [image, scale] = [call.optional("image"), call.optional("inputScale")];
-  if (!image || !scale) return {};
   const [, F, H, W, C] = next.dims as [number, number, number, number, number];
-  const input = plain([rows, F, H, W, C + image.dims[4]!], (row, f, h, w, c) => {
-    if (c! < C) return scale.data[0]! * at(next, 0, f!, h!, w!, c!);
-    return row === rows - 1 ? at(image, 0, 0, h!, w!, c! - C) : 0;
+  return plain([rows, F, H, W, C + (image?.dims[4] ?? 0)], (row, f, h, w, c) => {
+    if (c! < C) return (scale?.data[0] ?? 1) * at(next, 0, f!, h!, w!, c!);
+    return row === rows - 1 ? at(image!, 0, 0, h!, w!, c! - C) : 0;
   });
-  return { input };
 }
 
 /** The tensors of a sampler's step, each written as a sum over the coefficients' columns. */
@@ -106,6 +104,6 @@ export default function samplerStep(call: PlainCall): PlainResults {
     next,
     denoised: plain(x.dims, (_, ...index) => combined(1, index, data)),
     nextHistory: plain([count, ...frame], (h, ...index) => combined(2 + h!, index, data)),
-    ...nextInput(call, next, prediction.dims[0]!),
+    input: nextInput(call, next, prediction.dims[0]!),
   };
 }

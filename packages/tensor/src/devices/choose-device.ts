@@ -1,4 +1,5 @@
 import { type Device, type DeviceInfo, type DeviceKind, devices, openDevice, VdError } from "@vd/kernels-native";
+import { shown } from "../shown";
 
 /** What computes: a kind of device, one GPU of several, or `auto` for the first GPU that can be used, else the CPU. */
 export type DeviceName = DeviceKind | "auto" | `cuda:${number}`;
@@ -32,7 +33,7 @@ function listed(all: readonly DeviceInfo[]): string {
  * Returns the device that a name means: `cpu`; `cuda`, the first GPU; `cuda:1`, the second; `auto`, the first GPU that can be used, or the
  * CPU where there is none. all: the devices of the machine, looked up where the name needs them.
  *
- * @throws VdError `unsupported` with the devices that there are, for a GPU that is not there
+ * @throws VdError `attr` for what is no name of a device, `unsupported` with the devices that there are, for a GPU that is not there
  */
 export function chooseDevice(name: DeviceName, all: () => readonly DeviceInfo[] = devices): DevicePlace {
   if (name === "cpu") return { kind: "cpu", index: 0 };
@@ -40,6 +41,13 @@ export function chooseDevice(name: DeviceName, all: () => readonly DeviceInfo[] 
     const gpu = gpusOf(all()).find(({ usable }) => usable);
     return gpu ? { kind: "cuda", index: gpu.index } : { kind: "cpu", index: 0 };
   }
+  if (typeof name !== "string" || !/^cuda(:\d+)?$/.test(name))
+    throw new VdError({
+      code: "attr",
+      where: "device",
+      expected: "cpu, cuda, cuda:0, cuda:1, … or auto",
+      got: shown(name),
+    });
   const [, digits] = name.split(":");
   // Without a number the device says itself why it cannot be used.
   if (digits === undefined) return { kind: "cuda", index: 0 };
@@ -58,7 +66,7 @@ export function chooseDevice(name: DeviceName, all: () => readonly DeviceInfo[] 
 /**
  * Opens the device that a name means. threads: of the CPU; default `VD_THREADS` or the number of cores.
  *
- * @throws VdError `unsupported` for a device that is not there or cannot be used
+ * @throws VdError `attr` for what is no name of a device, `unsupported` for one that is not there or cannot be used
  * @example
  * ```ts
  * import { openNamedDevice } from "@vd/tensor";

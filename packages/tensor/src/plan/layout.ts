@@ -1,3 +1,4 @@
+import { VdError } from "@vd/kernels-native";
 import { Graph, type GraphOptions } from "../graph";
 import { type Pausable, pausable } from "../pausable";
 import type { Row } from "../row";
@@ -116,7 +117,7 @@ function* costOf(graph: Graph): Pausable<PlanCost> {
  * import { type Graph, layoutGraph, runInSlices } from "@vd/tensor";
  *
  * const record = (g: Graph) => {
- *   const x = g.input("x", [1, 1, 64, 64, 8]);
+ *   const x = g.input("x", [1, 1, 64 * 64, 8]);
  *   g.output("y", g.pointwise({ a: x, act: "gelu" }));
  * };
  * console.log(layoutGraph(record).memory.peakBytes);
@@ -126,6 +127,8 @@ function* costOf(graph: Graph): Pausable<PlanCost> {
  */
 export const layoutGraph = pausable(function* (build: Recording, options: GraphOptions = {}): Pausable<GraphLayout> {
   const graph = new Graph(options);
+  if (typeof build !== "function")
+    throw new VdError({ code: "attr", where: "graph", expected: "a function that records it", got: typeof build });
   const rest = build(graph);
   // A function that returns something else is one that returns nothing, as far as its type goes.
   if (typeof rest?.next === "function") yield* rest;

@@ -8,9 +8,11 @@ import {
   type ProgramInfo,
   type RejectedVariant,
   type RunTimes,
+  requireOptions,
   throwIfAborted,
   VdError,
 } from "@vd/kernels-native";
+import { requireDevice } from "../devices/require-device";
 import type { Graph, GraphOptions } from "../graph";
 import { readHost, readHostSync, writeHost, writeHostSync } from "../host";
 import { type Pausable, runInSlices } from "../pausable";
@@ -39,6 +41,23 @@ function requireArena({ memory }: GraphLayout, arena: DeviceBuffer | undefined):
   if (arena === undefined || arena.bytes >= memory.arenaBytes) return;
   const [expected, got] = [`an arena of ${memory.arenaBytes} bytes`, String(arena.bytes)];
   throw new VdError({ code: "layout", where: "plan", expected, got });
+}
+
+/** Refuses a view whose pixels do not follow on each other. @throws VdError `layout` */
+function requirePacked(name: string, { dims, pitch }: Tensor): void {
+  if (pitch === dims[dims.length - 1]) return;
+  throw new VdError({
+    code: "layout",
+    where: `plan] [${name}`,
+    expected: "a packed tensor",
+    got: `a pitch of ${pitch}`,
+  });
+}
+
+/** Refuses what is no AbortSignal, such as its controller. @throws VdError `attr` */
+function requireSignal(signal: AbortSignal | undefined): void {
+  if (signal === undefined || signal === null || typeof signal.addEventListener === "function") return;
+  throw new VdError({ code: "attr", where: "run] [signal", expected: "an AbortSignal", got: typeof signal });
 }
 
 /** How a plan runs. */
@@ -105,11 +124,13 @@ export class Plan {
    *
    * @throws VdError `memory` or what the device refuses
    */
-  static load(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<Plan> {
+  static async load(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<Plan> {
+    requireOptions("plan", options);
     return observed(options.observer, "load", () => Plan.prepare(device, layout, options));
   }
 
   private static async prepare(device: Device, layout: GraphLayout, options: PlanOptions): Promise<Plan> {
+    requireDevice("plan", device);
     await fillWeights(layout.graph);
     requireArena(layout, options.arena);
     const placement = new Placement(layout, device, options.arena);
@@ -189,7 +210,9 @@ export class Plan {
    *
    * @throws VdError `layout` outside of the tensor or of the buffer
    */
-  async copyIn(name: string, source: DeviceBuffer, { from, to, bytes }: CopiedBytes): Promise<void> {
+  async copyIn(name: string, source: DeviceBuffer, part: CopiedBytes): Promise<void> {
+    requireOptions("copyIn", part);
+    const { from, to, bytes } = part;
     const { buffer, start } = this.partOf(this.writable(name), to, bytes);
     await observed(this.observer, "write", () => buffer.copyFrom(source, from, start, bytes));
   }
@@ -199,7 +222,9 @@ export class Plan {
    *
    * @throws VdError `layout` outside of the tensor or of the buffer
    */
-  async copyOut(name: string, target: DeviceBuffer, { from, to, bytes }: CopiedBytes): Promise<void> {
+  async copyOut(name: string, target: DeviceBuffer, part: CopiedBytes): Promise<void> {
+    requireOptions("copyOut", part);
+    const { from, to, bytes } = part;
     const { buffer, start } = this.partOf(this.readable(name), from, bytes);
     await observed(this.observer, "readback", () => target.copyFrom(buffer, start, to, bytes));
   }
@@ -208,12 +233,13 @@ export class Plan {
   private partOf(tensor: Tensor, at: number, bytes: number): { buffer: DeviceBuffer; start: number } {
     const { buffer, byteOffset } = this.placeOf(tensor);
     const all = packedBytes(tensor.dims, tensor.dtype);
-    if (tensor.pitch !== tensor.dims[tensor.dims.length - 1]) {
-      const [expected, got] = ["a packed tensor", `a pitch of ${tensor.pitch}`];
-      throw new VdError({ code: "layout", where: `plan] [${tensor.storage.name}`, expected, got });
-    }
-    if (at < 0 || at + bytes > all) {
-      const [expected, got] = [`bytes of the ${all} of ${describe(tensor)}`, `${at} to ${at + bytes}`];
+    requirePacked(tensor.storage.name, tensor);
+    const isRange = Number.isInteger(at) && Number.isInteger(bytes) && at >= 0 && bytes >= 0;
+    if (!isRange || at + bytes > all) {
+      const [expected, got] = [
+        `bytes of the ${all} of ${describe(tensor)}`,
+        isRange ? `${at} to ${at + bytes}` : `${bytes} from ${at} on`,
+      ];
       throw new VdError({ code: "layout", where: `plan] [${tensor.storage.name}`, expected, got });
     }
     return { buffer, start: byteOffset + tensor.byteOffset + at };
@@ -221,12 +247,16 @@ export class Plan {
 
   /** What a copy of another plan's tensor moves, and where to. */
   private copyBetween(name: string, source: Plan, from: string) {
+    if (!(source instanceof Plan))
+      throw new VdError({
+        ...{ code: "attr", where: `plan] [${name}`, expected: "another plan to copy from" },
+        got: source === null ? "null" : typeof source,
+      });
     const [to, tensor] = [this.writable(name), source.readable(from)];
     const where = `plan] [${name}`;
     if (describe(to) !== describe(tensor))
       throw new VdError({ code: "shape", where, expected: describe(to), got: describe(tensor) });
-    if (tensor.pitch !== tensor.dims[tensor.dims.length - 1])
-      throw new VdError({ code: "layout", where, expected: "a packed tensor", got: `a pitch of ${tensor.pitch}` });
+    requirePacked(name, tensor);
     const [target, origin] = [this.placement.placeOf(to), source.placement.placeOf(tensor)];
     const bytes = packedBytes(to.dims, to.dtype);
     const [start, end] = [origin.byteOffset + tensor.byteOffset, target.byteOffset + to.byteOffset];
@@ -247,9 +277,14 @@ export class Plan {
     return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor));
   }
 
-  /** The bytes of packed output or state `name` as they are stored, off the event loop. */
-  readBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  /**
+   * The bytes of packed output or state `name` as they are stored, off the event loop.
+   *
+   * @throws VdError `layout` for a view with gaps
+   */
+  async readBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const tensor = this.readable(name);
+    requirePacked(name, tensor);
     const { buffer, byteOffset } = this.placeOf(tensor);
     const [start, bytes] = [byteOffset + tensor.byteOffset, packedBytes(tensor.dims, tensor.dtype)];
     return observed(this.observer, "readback", () => buffer.readBytes(start, bytes));
@@ -260,7 +295,9 @@ export class Plan {
    *
    * @throws VdError `cancelled` if the signal fires
    */
-  run(options: RunOptions = {}): Promise<RunTimes> {
+  async run(options: RunOptions = {}): Promise<RunTimes> {
+    requireOptions("run", options);
+    requireSignal(options.signal);
     return observed(this.observer, "run", () => this.runRows(options));
   }
 
@@ -344,5 +381,6 @@ export async function compile(
   build: Recording,
   options: GraphOptions & PlanOptions = {},
 ): Promise<Plan> {
+  requireDevice("compile", device);
   return Plan.load(device, layoutGraph(build, options), options);
 }

@@ -21,6 +21,17 @@ describe("the device by its name", () => {
     expect(choose("cpu", gpu("A"))).toEqual({ kind: "cpu", index: 0 });
   });
 
+  it.each(["tpu", "tpu:1", "cpu:1", "cuda:", "cuda:-1", "cuda:1.0", "cuda:0:1", "CUDA", "", 0, null, undefined])(
+    "is refused where it names none, and is no GPU: %j",
+    (name) => {
+      expect(thrownBy(() => choose(name as never, gpu("A"), gpu("B")))).toMatchObject({
+        code: "attr",
+        where: "device",
+        expected: "cpu, cuda, cuda:0, cuda:1, … or auto",
+      });
+    },
+  );
+
   it("is refused with the devices that there are", () => {
     expect(thrownBy(() => choose("cuda:2", gpu("A"), gpu("B", false)))).toMatchObject({
       code: "unsupported",
