@@ -54,7 +54,7 @@ function largestOfTokens(g: Graph, name: string, x: Tensor): Tensor {
     const size = largest.dims[2]!;
     const kernel = Math.min(size, LONGEST_WINDOW);
     const missing = Math.ceil(size / kernel) * kernel - size;
-    const padding = [0, 0, Math.floor(missing / 2), Math.ceil(missing / 2), 0, 0];
+    const padding = [0, 0, Math.floor(missing / 2), Math.ceil(missing / 2), 0, 0] as const;
     largest = g.pool({
       ...{ name, x: largest, mode: "max", padding },
       ...{ kernel: [1, kernel, 1], stride: [1, kernel, 1] },
