@@ -1,5 +1,5 @@
 import { runBench } from "@vd/bench";
-import { OPS, type OpId } from "@vd/kernels-native";
+import { OPS, type OpId, VdError } from "@vd/kernels-native";
 import type { TypedWords } from "./options";
 
 /** Kernels of an op, by what their symbols begin with: ops whose names begin alike are left out. */
@@ -24,12 +24,27 @@ export function profileCommand(tool: "ncu" | "nsys", id: OpId, words: readonly s
   return [...(tool === "ncu" ? ncu : nsys), ...output, ...profiledRun(id, words)].map(quoted).join(" ");
 }
 
-/** Times an op's shapes by `vd-bench ops`, or prints what profiles them. words: for vd-bench. Returns the exit status. */
+/** Refuses `--op`, whose place the op's name has: of two vd-bench takes the last. */
+function refuseSecondOp(id: OpId, words: readonly string[]): void {
+  const at = words.findIndex((word) => word === "--op" || word.startsWith("--op="));
+  if (at < 0) return;
+  const other = words[at]!.startsWith("--op=") ? words[at]!.slice("--op=".length) : (words[at + 1] ?? "");
+  const [expected, got] = [`no --op beside the name of an op, ${id}`, `--op ${other}`.trim()];
+  const hint = "pnpm kernel bench times one op; `pnpm bench ops --op` takes any.";
+  throw new VdError({ code: "attr", where: "kernel bench", expected, got, hint });
+}
+
+/**
+ * Times an op's shapes by `vd-bench ops`, or prints what profiles them. words: for vd-bench. Returns the exit status.
+ *
+ * @throws VdError `attr` for a second op among the words
+ */
 export async function benchOp(
   id: OpId,
   words: readonly string[],
   { ncu, nsys }: TypedWords["values"],
 ): Promise<number> {
+  refuseSecondOp(id, words);
   if (ncu) console.log(profileCommand("ncu", id, words));
   if (nsys) console.log(profileCommand("nsys", id, words));
   if (ncu || nsys) return 0;

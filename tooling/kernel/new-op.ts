@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { OPS, VdError } from "@vd/kernels-native";
 import { fileError, Graph } from "@vd/tensor";
 import { ROOT } from "../build/workspace.mjs";
 import { camel } from "../generate/ops/names";
@@ -33,12 +33,20 @@ function fail(expected: string, got: string, hint?: string): never {
   throw new VdError({ code: "attr", where: "OP", expected, got: JSON.stringify(got), hint });
 }
 
+const REST = "pnpm gen writes what follows from them.";
+
+/** What to do about a name that is taken: the op may be one whose making was interrupted. */
+function takenHint(id: string, folder: string): string {
+  const files = `Its files lie in ${folder}`;
+  return Object.hasOwn(OPS, id) ? `${files}.` : `${files}, but nothing is generated from them yet: ${REST}`;
+}
+
 /** Checks that an op can have the name. folder: of all ops. */
 function checkName(id: string, folder: string): void {
   if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(id) || id.length > LONGEST_NAME)
     fail(`a name in snake_case of at most ${LONGEST_NAME} letters, such as layer_scale`, id);
   if (RESERVED.has(id)) fail("a name that is no word of TypeScript or C++", id);
-  if (existsSync(join(folder, id))) fail("a name that no op has yet", id, `Its files lie in ${join(folder, id)}.`);
+  if (existsSync(join(folder, id))) fail("a name that no op has yet", id, takenHint(id, join(folder, id)));
   if (camel(id) in Graph.prototype) fail("a name whose method a graph does not have yet", camel(id));
 }
 
@@ -69,7 +77,10 @@ export function writeOp(id: string, root = ROOT): string {
 export async function makeOp(id: string): Promise<number> {
   const folder = writeOp(id);
   const status = await runScript(["tooling/generate/main.ts"]);
-  if (status !== 0) return status;
+  if (status !== 0) {
+    console.error(`The files of ${id} are written, in ${folder}; ${REST}`);
+    return status;
+  }
   console.log(`${folder}
 Write what it computes in ${id}.op.ts, ${id}.reference.ts (float64), ${id}.cpu.cc (the definition) and ${id}.cu; then
   pnpm gen

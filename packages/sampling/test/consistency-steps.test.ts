@@ -42,6 +42,13 @@ test.each([
   [{ steps: 1.5, strength: 1 }, /steps/],
   [{ steps: 1, strength: 0 }, /strength/],
   [{ steps: 1, strength: 2 }, /strength/],
+  [{ steps: 51, strength: 1 }, /\[steps\] expected at most the 50 steps of the distillation, got 51/],
+  // What leaves no timestep is the strength, not the one step.
+  [
+    { steps: 1, strength: 1e-9 },
+    /\[strength\] expected about 0.02 or more, which leaves at least 1 of 50 timesteps, got 1e-9/,
+  ],
+  [{ steps: 4, strength: 0.06 }, /\[strength\] expected about 0.08 or more, .* 4 of 50 timesteps, got 0.06/],
 ])("refuse %j", (options, message) => {
   expect(() => consistencySteps({}, options)).toThrow(message);
 });

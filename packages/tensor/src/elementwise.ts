@@ -42,7 +42,7 @@ const FUNCTIONS = Object.fromEntries([
 ]) as ElementwiseFunctions;
 
 const isNode = (term: ElementwiseTerm): term is ElementwiseNode =>
-  typeof term === "object" && term !== null && "instruction" in term;
+  typeof term === "object" && term !== null && "instruction" in term && Array.isArray(term.args);
 
 const COMMUTES: readonly string[] = ["add", "mul", "min", "max"];
 
@@ -64,6 +64,18 @@ const SPLIT = "Split the expression: the result of one call can be an operand of
 function fail(where: string, expected: string, got: string, hint?: string): never {
   throw new VdError({ code: "attr", where: `${where}] [elementwise`, expected, got, hint });
 }
+
+/** Refuses what a caller without types may give in place of arguments. */
+function checkArguments(g: unknown, build: unknown, options: unknown): void {
+  const where = "expression";
+  if (typeof options !== "object" || options === null) fail(where, "options as an object", String(options));
+  if (typeof (g as Partial<GraphOps> | null | undefined)?.elementwise !== "function")
+    fail(where, "a Graph to record in", kindOf(g));
+  if (typeof build !== "function")
+    fail(where, "a function that returns the expression, such as (e) => e.add(x, y)", kindOf(build));
+}
+
+const kindOf = (value: unknown): string => (typeof value === "object" && value !== null ? "an object" : String(value));
 
 /** Refuses what is no part of an expression, such as an argument that is missing. */
 function checkTerms(where: string, term: ElementwiseTerm): void {
@@ -127,7 +139,7 @@ function assemble(where: string, expression: ElementwiseTerm) {
  * [B,F,S,C] with any size 1 that is broadcast; one has the result's shape. At most four tensors, four numbers and 16 terms in
  * all; an equal tensor or number counts once.
  *
- * @throws VdError `attr` for an expression beyond these limits, `shape` and `dtype` as the op
+ * @throws VdError `attr` for an expression beyond these limits and for arguments that are none, `shape` and `dtype` as the op
  * @example
  * ```ts
  * import { elementwise, Graph } from "@vd/tensor";
@@ -143,6 +155,7 @@ export function elementwise(
   build: (e: ElementwiseFunctions) => ElementwiseTerm,
   options: CallOptions = {},
 ): Tensor {
+  checkArguments(g, build, options);
   const { operands, constants, code } = assemble(options.name ?? "expression", build(FUNCTIONS));
   const [a, b, c, d] = operands as [Tensor, Tensor?, Tensor?, Tensor?];
   return g.elementwise({ ...options, a, b, c, d, code, constants });

@@ -6,6 +6,7 @@ import {
   clipRange,
   compile,
   eager,
+  elementwise,
   frameRange,
   Graph,
   Plan,
@@ -130,4 +131,24 @@ test("the bytes of an output with gaps are refused, as they are not its elements
   await expect(plan.readBytes("left")).rejects.toThrow("[plan] [left] expected a packed tensor, got a pitch of 2");
   expect((await plan.readBytes("y")).length).toBe(16);
   await plan.free();
+});
+
+describe("an expression", () => {
+  const g = new Graph();
+  const input = g.input("x", [1, 1, 2, 2]);
+
+  it("that is no function is refused in a sentence", () => {
+    const expected = "expected a function that returns the expression, such as (e) => e.add(x, y), got";
+    for (const [build, got] of [[undefined, "undefined"] as const, [5, "5"] as const, [input, "an object"] as const])
+      expect(() => elementwise(g, any(build))).toThrow(`[expression] [elementwise] ${expected} ${got}`);
+  });
+
+  it.each([null, 5, {}])("for %j, which records nothing, is refused in a sentence", (wrong) => {
+    expect(() => elementwise(any(wrong), (f) => f.abs(input))).toThrow("expected a Graph to record in, got ");
+  });
+
+  it("is refused with options and parts that are none", () => {
+    expect(() => elementwise(g, (f) => f.abs(input), any(null))).toThrow("expected options as an object, got null");
+    expect(() => elementwise(g, () => any({ instruction: "abs" }))).toThrow("expected finite numbers, tensors and");
+  });
 });

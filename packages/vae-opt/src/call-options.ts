@@ -1,7 +1,8 @@
 import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import type { WorkObserver } from "@vd/tensor";
 
 /** What an option can be told by, before the code that uses it looks closer. */
-type OptionKind = "boolean" | "function" | "signal" | "any";
+type OptionKind = "boolean" | "function" | "signal" | "observer" | "any";
 
 /** The options of a call by their names. */
 export type OptionKinds = Readonly<Record<string, OptionKind>>;
@@ -10,14 +11,19 @@ const WANTED: Readonly<Record<Exclude<OptionKind, "any">, string>> = {
   boolean: "true or false",
   function: "a function",
   signal: "an AbortSignal",
+  observer: "a WorkObserver, such as a profiler",
 };
 
 const isSignal = (value: object): boolean =>
   typeof (value as AbortSignal).addEventListener === "function" && "aborted" in value;
 
+const OBSERVER_METHODS = ["scope", "planLoaded", "planRan", "planFreed"] as const satisfies (keyof WorkObserver)[];
+const isObserver = (value: object): boolean =>
+  OBSERVER_METHODS.every((name) => typeof (value as Partial<WorkObserver>)[name] === "function");
+
 function isOfKind(value: unknown, kind: keyof typeof WANTED): boolean {
-  if (kind !== "signal") return typeof value === kind;
-  return typeof value === "object" && value !== null && isSignal(value);
+  if (kind !== "signal" && kind !== "observer") return typeof value === kind;
+  return typeof value === "object" && value !== null && (kind === "signal" ? isSignal(value) : isObserver(value));
 }
 
 /**

@@ -19,6 +19,17 @@ it("prints its help where bench is asked for it without an op", () => {
   expect([status, stderr]).toEqual([0, ""]);
 });
 
+it.each([
+  [["--op", "conv"], "conv"],
+  [["--op=conv", "--ncu"], "conv"],
+  [["--ncu", "--op"], ""],
+])("refuses another op beside the one that bench times: %j", (words, other) => {
+  const { status, stdout, stderr } = kernel("bench", "pool", ...words);
+  const got = `--op ${other}`.trim();
+  expect(stderr).toContain(`kernel: [kernel bench] expected no --op beside the name of an op, pool, got ${got}.`);
+  expect([status, stdout]).toEqual([2, ""]);
+});
+
 it.skipIf(process.platform === "win32")("says nothing of a reader that stops early", () => {
   // As `pnpm kernel` starts it: a bundle ends before it hears that nobody reads.
   const words = ["-c", '"$0" --import tsx "$1" list | true', process.execPath, source];

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,6 +39,20 @@ test("an op whose folder cannot be made is refused in a sentence, and leaves not
       `[${join(root, "packages/kernels-native/ops", ID)}] expected a folder that can be made and written, got no such file or folder`,
     );
     expect(readdirSync(join(root, "packages/kernels-native/build"))).toEqual([]);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test("a name that is taken is said to be so, and what makes the rest of an op that was interrupted", () => {
+  const root = mkdtempSync(join(tmpdir(), "vd-taken-op-"));
+  try {
+    const folder = (id: string) => join(root, "packages/kernels-native/ops", id);
+    for (const id of [ID, "conv"]) mkdirSync(folder(id), { recursive: true });
+    expect(() => writeOp(ID, root)).toThrow(
+      `[OP] expected a name that no op has yet, got "${ID}". Its files lie in ${folder(ID)}, but nothing is generated from them yet: pnpm gen writes what follows from them.`,
+    );
+    expect(() => writeOp("conv", root)).toThrow(`got "conv". Its files lie in ${folder("conv")}.`);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

@@ -143,6 +143,15 @@ test.each<[LiveSessionOptions, RegExp]>([
   await expect(open(options)).rejects.toThrow(message);
 });
 
+test("a strength that leaves the distillation no timestep is what the error names; the session goes on", async () => {
+  const session = await open();
+  const first = await frameOf(session, 200);
+  const expected = /strength.*about 0.02 or more, which leaves at least 1 of 50 timesteps, got 1e-9/;
+  await expect(session.set({ strength: 1e-9 })).rejects.toThrow(expected);
+  expect((await frameOf(session, 200)).data).toEqual(first.data);
+  await session.close();
+});
+
 test("a game takes no words", async () => {
   await expect(createLiveSession({ prompt: "a castle" })).rejects.toThrow(/prompt.*a model of pictures and words/);
   const game = await createLiveSession({ pace: "reader" });

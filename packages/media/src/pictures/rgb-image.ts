@@ -23,6 +23,8 @@ export interface FloatImage {
  *   bytes
  */
 export function checkRgbImage(image: RgbImage, where: string): void {
+  if (typeof image !== "object" || image === null)
+    throw new VdError({ code: "shape", where, expected: "a picture { width, height, data }", got: String(image) });
   const { width, height, data } = image;
   const whole = Number.isSafeInteger(width) && Number.isSafeInteger(height) && width > 0 && height > 0;
   if (!whole) {

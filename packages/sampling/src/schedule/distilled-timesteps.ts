@@ -29,7 +29,7 @@ function customTimesteps(given: readonly number[], trained: number, strength: nu
  * an explicit `originalSteps` makes every training timestep a candidate, as TCD has it. Source:
  * huggingface/diffusers@58eb52c schedulers/scheduling_lcm.py and scheduling_tcd.py `set_timesteps`.
  *
- * @throws VdError `attr` when more steps are asked for than the distillation had
+ * @throws VdError `attr` when more steps are asked for than the distillation had, or than the strength leaves
  */
 export function distilledTimesteps(reader: ConfigReader, options: SamplerOptions, dense: boolean): DistilledTimesteps {
   const trained = reader.integer("num_train_timesteps", 1000, 1);
@@ -41,13 +41,15 @@ export function distilledTimesteps(reader: ConfigReader, options: SamplerOptions
   if (options.timesteps !== undefined) return customTimesteps(options.timesteps, trained, strength);
   const steps = stepCount(options, (count) => count);
   const stride = Math.floor(trained / original);
-  const candidates =
-    dense && options.originalSteps !== undefined
-      ? Array.from({ length: Math.trunc(trained * strength) }, (_, i) => i)
-      : Array.from({ length: Math.trunc(original * strength) }, (_, i) => (i + 1) * stride - 1);
-  if (steps > candidates.length || steps > original) {
-    throw attr("steps", `at most the ${Math.min(original, candidates.length)} steps of the distillation`, steps);
+  const isDense = dense && options.originalSteps !== undefined;
+  const whole = isDense ? trained : original;
+  const left = Math.trunc(whole * strength);
+  if (steps > original) throw attr("steps", `at most the ${original} steps of the distillation`, steps);
+  if (steps > left) {
+    const least = Number((steps / whole).toPrecision(3));
+    throw attr("strength", `about ${least} or more, which leaves at least ${steps} of ${whole} timesteps`, strength);
   }
+  const candidates = Array.from({ length: left }, (_, i) => (isDense ? i : (i + 1) * stride - 1));
   candidates.reverse();
   const spacing = candidates.length / steps;
   return { timesteps: Array.from({ length: steps }, (_, i) => candidates[Math.floor(i * spacing)]!), steps };

@@ -19,6 +19,8 @@ const REASONS: Readonly<Record<string, { got: string; hint?: string }>> = {
   EMFILE: { got: "too many open files", hint: "Close other programs or raise the limit." },
   ENFILE: { got: "too many open files in the system", hint: "Close other programs." },
   EBUSY: { got: "a file in use", hint: "Close the program that has it open." },
+  EPIPE: { got: "a pipe whose reader has gone" },
+  ENXIO: { got: "a pipe or a device with nothing at its other end" },
   EEXIST: { got: "something that is already there", hint: "Choose another name." },
 };
 

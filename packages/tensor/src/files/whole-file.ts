@@ -1,8 +1,10 @@
-import { closeSync, fsyncSync, openSync, renameSync, type Stats } from "node:fs";
+import { closeSync, fsyncSync, type OpenMode, openSync, renameSync, type Stats, statSync } from "node:fs";
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { fileError, systemCode } from "./file-error";
+import { checkOpenEnd, isOpenEnd, OPEN_END_FLAGS, sendFile } from "./open-end";
 import { discard, settled, temporaryName } from "./temporary";
 
 /** How a file is to be put in place. */
@@ -20,9 +22,16 @@ export interface PlaceOptions {
 
 const WRITABLE = "a file that can be written";
 
+/** The status of what a path leads to if that is no place for a file, but written to as it is. */
+async function openEndAt(path: string, where?: string): Promise<Stats | undefined> {
+  const found = await statIfThere(path);
+  return found && isOpenEnd(path, found, where) ? found : undefined;
+}
+
 /**
- * Writes a file whole or not at all: `write` fills a temporary name in the same folder, which then takes the final one.
- * Returns the size of the file in bytes.
+ * Writes a file whole or not at all: `write` fills a temporary name in the same folder, which then takes the final one. A link to
+ * a file is replaced, and the file stays. Pipes and devices, such as /dev/stdout, are never replaced: they are sent the bytes
+ * once all are there. Returns the size of the file in bytes.
  * @throws VdError `io`, or what `write` throws; the temporary is gone then.
  */
 export async function placeFile(
@@ -30,40 +39,66 @@ export async function placeFile(
   options: PlaceOptions,
   write: (temporary: string) => Promise<void>,
 ): Promise<number> {
-  const temporary = temporaryName(path);
+  let temporary: string | undefined;
   try {
+    const isSent = (await openEndAt(path, options.where)) !== undefined;
+    // The folder of a device or a pipe may not take files.
+    temporary = temporaryName(isSent ? join(tmpdir(), basename(path)) : path);
     await write(temporary);
     options.signal?.throwIfAborted();
-    await requireFree(path, options);
     const { size } = await stat(temporary);
-    await rename(temporary, path);
-    settled(temporary);
+    const openEnd = await openEndAt(path, options.where);
+    if (openEnd) {
+      await sendFile(temporary, path, openEnd, options.signal);
+      discard(temporary);
+    } else {
+      await requireFree(path, options);
+      await rename(temporary, path);
+      settled(temporary);
+    }
     return size;
   } catch (error) {
-    discard(temporary);
+    if (temporary !== undefined) discard(temporary);
     throw systemCode(error) ? fileError(path, WRITABLE, error, options.where) : error;
   }
 }
 
 /**
- * As {@link placeFile}, at once: `write` fills a new file through its descriptor, which is then forced to the disk.
+ * As {@link placeFile}, at once: `write` fills a new file through its descriptor, which is then forced to the disk. What is
+ * written to as it is, such as a pipe, is `write`'s own; this waits for its reader.
  * @throws VdError `io`, or what `write` throws; the temporary is gone then.
  */
 export function placeFileSync(path: string, write: (descriptor: number) => void): void {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found && isOpenEnd(path, found)) fillSync(path, OPEN_END_FLAGS, write);
+    else replaceSync(path, write);
+  } catch (error) {
+    throw systemCode(error) ? fileError(path, WRITABLE, error) : error;
+  }
+}
+
+function replaceSync(path: string, write: (descriptor: number) => void): void {
   const temporary = temporaryName(path);
   try {
-    const descriptor = openSync(temporary, "wx");
-    try {
+    fillSync(temporary, "wx", (descriptor) => {
       write(descriptor);
       fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    });
     renameSync(temporary, path);
     settled(temporary);
   } catch (error) {
     discard(temporary);
-    throw systemCode(error) ? fileError(path, WRITABLE, error) : error;
+    throw error;
+  }
+}
+
+function fillSync(path: string, flags: OpenMode, write: (descriptor: number) => void): void {
+  const descriptor = openSync(path, flags);
+  try {
+    write(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -99,7 +134,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes contents to a file, whole or not at all. Returns the size in bytes. @throws VdError `io`. */
+/** Writes contents to a file, whole or not at all, as {@link placeFile} does. Returns the size in bytes. @throws VdError `io`. */
 export function writeWholeFile(
   path: string,
   contents: string | Uint8Array,
@@ -109,12 +144,14 @@ export function writeWholeFile(
 }
 
 /**
- * Finds out before any work whether a file can be written: its folder is there, takes files and has space.
+ * Finds out before any work whether a file can be written: its folder is there, takes files and has space. A pipe or a device
+ * must only be one that may be written to.
  * @throws VdError `io` with what to do.
  */
 export async function checkPlace(path: string, options: PlaceOptions): Promise<void> {
   const folder = dirname(path);
   await requireFolder(folder, options.where);
+  if (await isWritableOpenEnd(path, options.where)) return;
   await requireFree(path, options);
   const probe = temporaryName(path);
   try {
@@ -123,6 +160,17 @@ export async function checkPlace(path: string, options: PlaceOptions): Promise<v
     throw fileError(folder, "a folder that can be written to", error, options.where);
   } finally {
     discard(probe);
+  }
+}
+
+/** False for a path that a file may take. @throws VdError `io` for a pipe or device that may not be written to. */
+async function isWritableOpenEnd(path: string, where?: string): Promise<boolean> {
+  try {
+    if ((await openEndAt(path, where)) === undefined) return false;
+    await checkOpenEnd(path);
+    return true;
+  } catch (error) {
+    throw fileError(path, WRITABLE, error, where);
   }
 }
 
@@ -137,13 +185,20 @@ export async function requireFolder(folder: string, where = folder): Promise<voi
   if (!found.isDirectory()) throw new VdError({ code: "io", where, expected, got: `a file (${folder})` });
 }
 
-/** Makes sure that a file may take this path. @throws VdError `io` for a folder, or a file that must be kept. */
+/**
+ * Makes sure that a file may take this path.
+ * @throws VdError `io` for a folder, a pipe or a device, or a file that must be kept
+ */
 export async function requireFree(path: string, options: PlaceOptions): Promise<void> {
   const { where = path, overwrite = true } = options;
   const found = await statIfThere(path);
   if (found?.isDirectory()) {
     const hint = options.folderHint ?? "Choose another file name.";
     throw new VdError({ code: "io", where, expected: "a file name", got: `the name of a folder (${path})`, hint });
+  }
+  if (found && isOpenEnd(path, found, where)) {
+    const hint = "Choose another file name.";
+    throw new VdError({ code: "io", where, expected: "a name for a file", got: `a pipe or a device (${path})`, hint });
   }
   if (found && !overwrite) {
     const hint = options.takenHint ?? "Choose another name, or allow the file to be replaced.";

@@ -1,10 +1,20 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { discardAll, temporaryName } from "../../src/files/temporary";
-import { checkPlace, placeFile, writeSynced } from "../../src/files/whole-file";
+import {
+  checkPlace,
+  placeFile,
+  placeFileSync,
+  requireFree,
+  writeSynced,
+  writeWholeFile,
+} from "../../src/files/whole-file";
 
 const place = { where: "--output", overwrite: true };
 const bytes = new Uint8Array(1000).fill(7);
@@ -85,6 +95,113 @@ describe("placeFile", () => {
     await expect(checkPlace(join(folder, "x"), place)).rejects.toThrow("no space left on the device");
     expect(readdirSync(folder)).toEqual(["fill"]);
   });
+});
+
+/** Bytes that came out of a pipe, once its writers have closed it. */
+function readerOf(pipe: string): Promise<Buffer> {
+  const reader = spawn("cat", [pipe], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void reader.kill());
+  const chunks: Buffer[] = [];
+  reader.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return new Promise((resolve) => reader.on("close", () => resolve(Buffer.concat(chunks))));
+}
+
+/** A named pipe in a folder of its own. */
+function pipeIn(folder: string): string {
+  const path = join(folder, "pipe.bin");
+  expect(spawnSync("mkfifo", [path]).status).toBe(0);
+  return path;
+}
+
+/** A link in a folder of its own. */
+function linkTo(target: string): string {
+  const path = join(temporaryFolder(), "link.bin");
+  symlinkSync(target, path);
+  return path;
+}
+
+describe.skipIf(process.platform !== "linux")("what no file can take the place of", () => {
+  // More than a pipe holds.
+  const large = Uint8Array.from({ length: 3_000_001 }, (_, i) => i % 251);
+
+  it("is a pipe: it gets the bytes, whether files may be replaced or not, and stays", async () => {
+    const folder = temporaryFolder();
+    const pipe = pipeIn(folder);
+    await checkPlace(pipe, { ...place, overwrite: false });
+    const writing = writeWholeFile(pipe, large, { overwrite: false });
+    const read = readerOf(pipe);
+    expect(await writing).toBe(large.length);
+    expect((await read).equals(large)).toBe(true);
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    expect(readdirSync(folder)).toEqual(["pipe.bin"]);
+  });
+
+  it("gets the bytes of what is written at once", async () => {
+    const pipe = pipeIn(temporaryFolder());
+    const read = readerOf(pipe);
+    placeFileSync(pipe, (descriptor) => writeFileSync(descriptor, "all of it"));
+    expect((await read).toString()).toBe("all of it");
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+  });
+
+  it("is not waited for once it was cancelled", async () => {
+    const pipe = pipeIn(temporaryFolder());
+    const controller = new AbortController();
+    const writing = placeFile(pipe, { signal: controller.signal }, async (temporary) => {
+      await writeSynced(temporary, bytes);
+      setImmediate(() => controller.abort(new Error("enough")));
+    });
+    await expect(writing).rejects.toThrow("enough");
+  });
+
+  it("is a device: a full one is an error, and a link to it stays", async () => {
+    const full = linkTo("/dev/full");
+    const said = {
+      code: "io",
+      message: `[--output] expected a file that can be written, got no space left on the device (${full}). Free some space or choose another folder.`,
+    };
+    await expect(writeWholeFile(full, bytes, place)).rejects.toMatchObject(said);
+    expect(() => placeFileSync(full, (descriptor) => writeFileSync(descriptor, bytes))).toThrow("no space left");
+    expect(lstatSync(full).isSymbolicLink()).toBe(true);
+    const nothing = linkTo("/dev/null");
+    expect(await writeWholeFile(nothing, bytes)).toBe(bytes.length);
+    placeFileSync(nothing, (descriptor) => writeFileSync(descriptor, bytes));
+    expect(lstatSync(nothing).isSymbolicLink()).toBe(true);
+  });
+
+  it("is a descriptor of the process, also that of a file, which keeps what it has", async () => {
+    const path = join(temporaryFolder(), "log");
+    writeFileSync(path, "before, ");
+    const file = await open(path, "a");
+    try {
+      await writeWholeFile(`/dev/fd/${file.fd}`, "then", { overwrite: false });
+      placeFileSync(`/proc/self/fd/${file.fd}`, (descriptor) => writeFileSync(descriptor, ", at last"));
+    } finally {
+      await file.close();
+    }
+    expect(readFileSync(path, "utf8")).toBe("before, then, at last");
+  });
+
+  it("is refused where it takes no bytes, or a file is to be moved there", async () => {
+    const socket = join(temporaryFolder(), "s");
+    const server = createServer().listen(socket);
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const message = `[--output] expected a file, a pipe or a device that takes bytes, got a socket (${socket}). Choose another name.`;
+    await expect(checkPlace(socket, place)).rejects.toMatchObject({ code: "io", message });
+    await expect(writeWholeFile(socket, bytes, place)).rejects.toMatchObject({ code: "io", message });
+    expect(lstatSync(socket).isSocket()).toBe(true);
+    await expect(requireFree("/dev/null", place)).rejects.toThrow("expected a name for a file, got a pipe or a device");
+  });
+});
+
+it("a link to a file is replaced, and the file stays", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "kept"), "old");
+  const link = linkTo(join(folder, "kept"));
+  await writeWholeFile(link, "new");
+  expect([lstatSync(link).isFile(), readFileSync(link, "utf8")]).toEqual([true, "new"]);
+  expect(readFileSync(join(folder, "kept"), "utf8")).toBe("old");
 });
 
 describe("checkPlace", () => {

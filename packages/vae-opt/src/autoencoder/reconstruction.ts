@@ -1,5 +1,8 @@
+import { VdError } from "@vd/kernels-native";
 import { fitPicture, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
 import { type Pausable, pausable, runInSlices } from "@vd/tensor";
+import { checkCallOptions, type OptionKinds } from "../call-options";
+import { checkSize } from "./checks";
 import type { SvdAutoencoder } from "./svd-autoencoder";
 
 /** How to measure a reconstruction. */
@@ -7,6 +10,15 @@ export interface ReconstructionOptions {
   /** Pixels of the square's side that the autoencoder sees, a multiple of its factor. Default 128. */
   side?: number | undefined;
   signal?: AbortSignal | undefined;
+}
+
+const OPTIONS: OptionKinds = { side: "any", signal: "signal" };
+
+/** Refuses what has no `encode` and `decode`; what they are given they check themselves. */
+function checkAutoencoder(vae: SvdAutoencoder): void {
+  if (typeof vae?.encode === "function" && typeof vae.decode === "function") return;
+  const got = typeof vae === "object" && vae !== null ? "another object" : String(vae);
+  throw new VdError({ code: "attr", where: "reconstruction] [vae", expected: "an open SvdAutoencoder", got });
 }
 
 /** The middle of a picture as a square in [-1,1], [side,side,3]. */
@@ -42,7 +54,8 @@ const signalToNoise = pausable(function* (
  * mean squared error, in dB. An autoencoder that was trained on a narrow world loses much of pictures from elsewhere. The
  * largest square in the picture's middle is looked at, at `side` pixels. A picture of a single grey has no variance: -Infinity.
  *
- * @throws VdError `shape` for a side that is no multiple of the autoencoder's factor, what `encode` and `decode` throw
+ * @throws VdError `shape` for a side that is no multiple of the autoencoder's factor, `attr`, `shape` or `dtype` for other arguments
+ *   that are none, what `encode` and `decode` throw
  * @example
  * ```ts
  * import { loadImage } from "@vd/media";
@@ -57,8 +70,12 @@ const signalToNoise = pausable(function* (
 export async function reconstructionSnr(
   vae: SvdAutoencoder,
   picture: RgbImage,
-  { side = 128, signal }: ReconstructionOptions = {},
+  options: ReconstructionOptions = {},
 ): Promise<number> {
+  checkAutoencoder(vae);
+  checkCallOptions("reconstruction", options, OPTIONS);
+  const { side = 128, signal } = options;
+  checkSize("reconstruction] [side", side);
   const slices = { signal, where: "reconstruction" };
   const meant = await runInSlices(squareOf(picture, side), slices);
   const latents = await vae.encode({ numFrames: 1, width: side, height: side, data: meant }, { signal });

@@ -71,7 +71,7 @@ const CALL_OPTIONS: OptionKinds = {
 };
 
 const OPEN_OPTIONS: OptionKinds = {
-  ...{ device: "any", memory: "any", observer: "any" },
+  ...{ device: "any", memory: "any", observer: "observer" },
   ...{ format: "any", hub: "any", signal: "signal", scalingFactor: "any" },
 };
 
@@ -157,19 +157,20 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError `memory` where even the smallest pieces take more, `shape`, `attr` for options that are none, `cancelled`
    */
   plan(size: Omit<VideoLatents, "data">, request: DecodePlanRequest = {}): Promise<PlannedDecode> {
-    return this.inTurn("plan", request, async () =>
-      choosePieces(this.request(size, request), await this.budget(request)),
+    return this.inTurn("plan", request, async (taken) =>
+      choosePieces(this.request(size, taken), await this.budget(taken)),
     );
   }
 
   /**
-   * Encodes a video. Returns latents [F,C,h,w], times the scaling factor. The array of `video` must not change until then.
+   * Encodes a video. Returns latents [F,C,h,w], times the scaling factor. The array of `video` must not change until then;
+   * `options` may.
    *
    * @throws VdError `shape`, `dtype` or `attr` for frames that cannot be encoded, `memory`, `cancelled`
    */
   encode(video: VideoFrames, options: EncodeClipOptions = {}): Promise<VideoLatents> {
-    return this.inTurn("encode", options, () =>
-      withCallbacks(options, ["onNotice"], "encode", async (watched) => {
+    return this.inTurn("encode", options, (taken) =>
+      withCallbacks(taken, ["onNotice"], "encode", async (watched) => {
         const { numFrames, width, height } = this.checkedFrames(video);
         const dims = [numFrames, height, width, this.config.inChannels];
         await runInSlices(checkValues.inPieces("encode] [data", video.data, dims, "picture"), {
@@ -186,14 +187,14 @@ export class SvdAutoencoder extends OptimizableModel {
 
   /**
    * Decodes latents to frames in about [-1,1]. Falls back to smaller pieces where the device runs out of memory after all. The array of
-   * `latents` must not change until then.
+   * `latents` must not change until then; `options` may.
    *
    * @throws VdError `shape`, `dtype` or `attr` for latents that cannot be decoded, `unsupported` for results that are not
    *   finite, `memory`, `cancelled`
    */
   decode(latents: VideoLatents, options: DecodeClipOptions = {}): Promise<VideoFrames> {
-    return this.inTurn("decode", options, () =>
-      withCallbacks(options, ["onNotice", "onProgress"], "decode", async (watched) => {
+    return this.inTurn("decode", options, (taken) =>
+      withCallbacks(taken, ["onNotice", "onProgress"], "decode", async (watched) => {
         const request = this.request(latents, watched);
         if (watched.pieces !== undefined) checkPieces(watched.pieces, this.vae);
         const { numFrames, height, width } = request.shape;
@@ -293,14 +294,20 @@ export class SvdAutoencoder extends OptimizableModel {
     return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor });
   }
 
-  /** Runs `work` after what was called before. A call that is aborted while it waits for its turn ends at once. */
-  private async inTurn<T>(where: string, options: VaeCallOptions, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` after what was called before, with the options as they are now. A call that is aborted while it waits for its
+   *  turn ends at once. */
+  private async inTurn<O extends VaeCallOptions, T>(
+    where: string,
+    options: O,
+    work: (options: O) => Promise<T>,
+  ): Promise<T> {
     if (this.isClosed)
       throw new VdError({ code: "unsupported", where, expected: "an open autoencoder", got: "one that was closed" });
     checkCallOptions(where, options, CALL_OPTIONS);
-    const { signal } = options;
+    const taken = { ...options };
+    const { signal } = taken;
     const before = this.queue;
-    const result = orAborted(before, signal, () => cancelledError(where, { signal })).then(work);
+    const result = orAborted(before, signal, () => cancelledError(where, { signal })).then(() => work(taken));
     // Without the results: each would hold those of all calls before it, for as long as the autoencoder is open.
     this.queue = Promise.allSettled([before, result]).then(() => undefined);
     return result;

@@ -56,7 +56,7 @@ const OPEN_OPTIONS: OptionKinds = {
   ...{ device: "any", dtype: "any", config: "any", maxBytes: "any", signal: "signal", seed: "any" },
 };
 /** What encoding and decoding take, so that one object of options serves both. */
-const STREAM_OPTIONS: OptionKinds = { signal: "signal", plan: "any", lastFrames: "any", noise: "any" };
+const STREAM_OPTIONS: OptionKinds = { signal: "signal", plan: "any", lastFrames: "any", noise: "function" };
 
 function chooseType(device: Device, dtype: CausalVaeOptions["dtype"]): DType {
   const chosen = dtype ?? (device.kind === "cpu" ? "float32" : "float16");
@@ -172,7 +172,8 @@ export class CausalVideoAutoencoder {
 
   /**
    * Encodes a clip. frames: [F,H,W,3] in [-1,1], H and W multiples of 8 → the latents' distribution,
-   * [⌈(F−1)/4⌉+1,H/8,W/8,16].
+   * [⌈(F−1)/4⌉+1,H/8,W/8,16]. Nothing is drawn here: the result's own `sample` takes noise, and `noise` among the options is
+   * for {@link encodeStream} alone.
    *
    * @throws VdError `shape`, `dtype` or `attr` for frames that are not, `memory`, `cancelled`, `weights` if results are not
    *   finite
@@ -196,8 +197,6 @@ export class CausalVideoAutoencoder {
     checkCallOptions("encode", options, STREAM_OPTIONS);
     const { latentChannels } = this.config;
     const { noise } = options;
-    if (noise !== undefined && typeof noise !== "function")
-      throw new VdError({ code: "attr", where: "noise", expected: "a function of a count", got: typeof noise });
     for await (const { values, dims } of this.momentsOf(frames, options)) {
       const { mode, sample } = posterior(values, latentChannels);
       const latents = noise ? sample(noise(mode.length)) : mode;

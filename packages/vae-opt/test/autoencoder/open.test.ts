@@ -68,6 +68,21 @@ describe("an autoencoder", () => {
   });
 });
 
+it("an observer that is none is refused, and one is heard", async () => {
+  for (const observer of [7, null, {}, { scope: () => {} }])
+    await expect(SvdAutoencoder.fromPretrained(TINY, { observer: observer as never })).rejects.toMatchObject({
+      code: "attr",
+      message: expect.stringContaining("[observer] expected a WorkObserver, such as a profiler, got "),
+    });
+  let loaded = 0;
+  const observer = {
+    scope: <T>(_: string, body: () => T): T => body(),
+    ...{ planLoaded: () => void loaded++, planRan: () => {}, planFreed: () => {} },
+  };
+  await decodedBy(await SvdAutoencoder.fromPretrained(TINY, { device, observer }));
+  expect(loaded).toBeGreaterThan(0);
+});
+
 it("a scaling factor that is given counts for folders too, and one that is none is refused", async () => {
   const vae = await SvdAutoencoder.fromPretrained("models/tiny-svd", { scalingFactor: 0.5 });
   expect(vae.config.scalingFactor).toBe(0.5);

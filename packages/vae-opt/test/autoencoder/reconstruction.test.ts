@@ -36,4 +36,26 @@ describe("reconstructionSnr", () => {
     const signal = AbortSignal.abort();
     await expect(reconstructionSnr(vae, picture, { side: 32, signal })).rejects.toMatchObject({ code: "cancelled" });
   });
+
+  it("refuses arguments that are none in sentences", async () => {
+    const picture = { width: 8, height: 8, data: new Uint8Array(3 * 64) };
+    const wrong: readonly [unknown[], string][] = [
+      [[null, picture], "[reconstruction] [vae] expected an open SvdAutoencoder, got null"],
+      [[{}, picture], "[reconstruction] [vae] expected an open SvdAutoencoder, got another object"],
+      [[vae, null], "expected a picture { width, height, data }, got null"],
+      [[vae, 7], "expected a picture { width, height, data }, got 7"],
+      [[vae, picture, null], "[reconstruction] [options] expected an object, got null"],
+      [[vae, picture, { sides: 3 }], "[reconstruction] [sides] expected one of side, signal, got an unknown option"],
+      [[vae, picture, { signal: 7 }], "[reconstruction] [signal] expected an AbortSignal, got 7"],
+      [
+        [vae, picture, { side: "a" }],
+        "[reconstruction] [side] expected a positive whole number of at most 65536, got a",
+      ],
+      [[vae, picture, { side: 1e9 }], "[reconstruction] [side] expected a positive whole number"],
+    ];
+    for (const [args, message] of wrong) {
+      const error = await reconstructionSnr(...(args as Parameters<typeof reconstructionSnr>)).catch((e: unknown) => e);
+      expect(error).toMatchObject({ name: "VdError", message: expect.stringContaining(message) });
+    }
+  });
 });

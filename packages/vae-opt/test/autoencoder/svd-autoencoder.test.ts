@@ -171,6 +171,18 @@ it("options that are none are refused by all three calls, and one object serves 
   expect((await vae.encode(VIDEO, shared)).numFrames).toBe(VIDEO.numFrames);
 });
 
+it("options are taken as they are when a call is made, not when its turn comes", async () => {
+  const first = vae.decode(LATENTS);
+  const [decoding, encoding, planning] = [{ scaled: false }, { scaled: false }, { maxBytes: 2 ** 30 }];
+  const calls = [vae.decode(LATENTS, decoding), vae.encode(VIDEO, encoding), vae.plan(LATENTS, planning)] as const;
+  for (const options of [decoding, encoding]) options.scaled = true;
+  planning.maxBytes = 1;
+  const [frames, latents] = await Promise.all(calls);
+  await first;
+  expect(frames).toEqual(await vae.decode(LATENTS, { scaled: false }));
+  expect(latents).toEqual(await vae.encode(VIDEO, { scaled: false }));
+});
+
 it("a call that is aborted while it waits for its turn ends at once, and the next one still waits", async () => {
   const order: string[] = [];
   const controller = new AbortController();

@@ -36,6 +36,15 @@ it("refuses noise that is too short or not finite instead of handing NaN on", as
   expect(() => posterior(Float32Array.of(0, 0), 1).sample([])).toThrow(/\[noise\] expected 1 numbers, got 0/);
 });
 
+it("refuses noise that is none wherever options take it, and draws nothing where the whole clip is encoded", async () => {
+  const message = "[noise] expected a function, got 7";
+  for (const call of [vae.encode(FRAMES, { noise: 7 } as never), vae.decode(LATENTS, { noise: 7 } as never)])
+    await expect(call).rejects.toMatchObject({ code: "attr", message: expect.stringContaining(message) });
+  const noise = vi.fn((count: number) => new Float32Array(count));
+  expect(await vae.encode(FRAMES, { noise } as never)).toMatchObject({ values: (await vae.encode(FRAMES)).mode });
+  expect(noise).not.toHaveBeenCalled();
+});
+
 it("names what is no clip among pieces", async () => {
   for (const wrong of [null, 7, undefined])
     await expect(collect(vae.decodeStream([LATENTS, wrong as never]))).rejects.toMatchObject({ code: "shape" });

@@ -43,18 +43,33 @@ function someTokens(x: Tensor): Tensor {
   return { ...x, dims: [1, 1, Math.floor(count / step), channels], pitch: x.pitch * step };
 }
 
+/** Sides of a window of `pool` are at most this long; padding may be half of it. */
+const LONGEST_WINDOW = 64;
+
+/** The largest number of each channel of all tokens of a frame. x: [B,F,S,C] → [B,F,1,1,C]. */
+function largestOfTokens(g: Graph, name: string, x: Tensor): Tensor {
+  let largest = pixels(x, x.dims[2]!, 1);
+  // A pass for each factor of 64 in the number of tokens, at least one: 9216 tokens become 144, 3 and 1.
+  do {
+    const size = largest.dims[2]!;
+    const kernel = Math.min(size, LONGEST_WINDOW);
+    const missing = Math.ceil(size / kernel) * kernel - size;
+    const padding = [0, 0, Math.floor(missing / 2), Math.ceil(missing / 2), 0, 0] as const;
+    largest = g.pool({
+      ...{ name, x: largest, mode: "max", padding },
+      ...{ kernel: [1, kernel, 1], stride: [1, kernel, 1] },
+    });
+  } while (largest.dims[2]! > 1);
+  return largest;
+}
+
 /** Makes outputs of what a layer takes. */
 function observe(g: Graph, layer: string, x: Tensor): void {
   const rows = x.dims.length === 5 ? tokens(x) : x;
-  const [, , numTokens, channels] = rows.dims as [number, number, number, number];
   const magnitudes = elementwise(g, (e) => e.abs(rows), { name: `${layer}.magnitudes` });
-  const largest = g.pool({
-    ...{ name: `${layer}.largest`, x: pixels(magnitudes, numTokens, 1), mode: "max" },
-    ...{ kernel: [1, numTokens, 1], stride: [1, numTokens, 1] },
-  });
-  g.output(maximaName(layer), largest);
+  g.output(maximaName(layer), largestOfTokens(g, `${layer}.largest`, magnitudes));
   const sample = someTokens(rows);
-  const out = g.empty([1, 1, sample.dims[2]!, channels], "f32");
+  const out = g.empty([...sample.dims], "f32");
   g.output(samplesName(layer), g.copy({ name: `${layer}.tokens`, x: sample, out }));
 }
 
