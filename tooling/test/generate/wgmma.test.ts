@@ -7,6 +7,7 @@ const TYPES: Readonly<Record<string, { depth: number; constraint: string }>> = {
   __nv_bfloat16: { depth: 16, constraint: "+f" },
   __nv_fp8_e4m3: { depth: 32, constraint: "+f" },
   int8_t: { depth: 32, constraint: "+r" },
+  float: { depth: 8, constraint: "+f" },
 };
 
 test("every wgmma function numbers its operands after its accumulators", () => {

@@ -221,6 +221,12 @@ void print_float32(const cuda::DeviceInfo& device) {
   print_linear("linear f32", linear(9216, 512, 1536, DType::f32));
   print_linear("linear f16", linear(9216, 512, 1536, DType::f16));
   print_linear("linear bf16", linear(9216, 512, 1536, DType::bf16));
+  LinearArgs frames = linear(9216, 512, 512, DType::f16);
+  for (Tensor* t : {&frames.x, &frames.y}) {
+    t->dims[1] = 72;
+    t->dims[2] = 128;
+  }
+  print_linear("linear of few tokens a frame", frames);
   print_linear("linear few tokens", linear(64, 512, 1536, DType::f32));
   print_linear("linear odd", linear(64, 511, 16, DType::f16));
   LinearArgs gated = linear(64, 512, 38, DType::f32);
