@@ -100,6 +100,7 @@ const places: Case[] = [
   { name: "a alone", inputs: { a: odd }, attrs: { code: ["a"] } },
   { name: "unused operands", inputs: { a: x, b: x, d: [1, 1, 1, 1] }, attrs: { code: code("b silu") } },
   { name: "constants alone", inputs: { a: x }, attrs: { code: code("k1 k0 sub k0 mul"), constants: [2, 0.5] } },
+  { name: "a broadcast operand alone", inputs: { a: x, b: [1, 1, 1, 16] }, attrs: { code: code("b square") } },
   { name: "one channel", inputs: { a: [2, 3, 40, 1], b: [2, 3, 40, 1] }, attrs: { code: code("a b mul") } },
   { name: "many tokens", inputs: { a: [1, 2, 1030, 24], b: [1, 2, 1, 24], c: [1, 2, 1030, 24] }, attrs: residual },
   { name: "1337 channels", inputs: { a: [1, 2, 3, 1337], b: [1, 1, 1, 1337], c: [1, 2, 3, 1] }, attrs: residual },

@@ -24,6 +24,14 @@ function operandOf(c: ExportContext, { inputs, name }: NamedRow, operand: string
   return c.read(tensor, name).grid(tensor.dims, 3);
 }
 
+/** The result of a program in the output's shape, which it lacks where all that it reads is broadcast, or nothing but constants. */
+function inShapeOf(c: ExportContext, { inputs, output, attrs }: NamedRow, result: string): string {
+  const code = attrs.code as readonly string[];
+  const read = code.flatMap((instruction) => inputs[instruction]?.dims ?? []);
+  const isWhole = output.dims.every((size, i) => size === 1 || read.some((one, at) => at % 4 === i && one === size));
+  return isWhole ? result : c.writer.node("Expand", [result, c.sizes.shape(output.dims, [3], false)]);
+}
+
 /** A program for a stack, node by node. */
 export function elementwise(c: ExportContext, row: NamedRow): void {
   const { attrs, output } = row;
@@ -38,5 +46,5 @@ export function elementwise(c: ExportContext, row: NamedRow): void {
     } else stack.push(unary(c, instruction, stack.pop()!));
   }
   const channels = output.dims[3]!;
-  c.write(output, c.rows(c.regroup(stack[0]!, channels), channels));
+  c.write(output, c.rows(c.regroup(inShapeOf(c, row, stack[0]!), channels), channels));
 }
