@@ -100,33 +100,16 @@ template <> struct Wgmma<${type}, ${width}, 0> {
 `;
 }
 
-/** One instruction of float8 with a in registers. */
-function quantizedRegisterProduct(width: number): string {
+/** One instruction of float8 or float32 with a in registers, both with their reductions contiguous. depth: of the reduction. */
+function plainRegisterProduct(type: string, ptx: string, depth: number, width: number): string {
   const n = width / 2;
   const a = list(4, (i) => `%${n + i}`);
   return `
-template <> struct WgmmaRegisters<__nv_fp8_e4m3, ${width}, 0> {
+template <> struct WgmmaRegisters<${type}, ${width}, 0> {
   static __device__ __forceinline__ void run(float (&d)[${n}], const uint32_t (&a)[4], uint64_t b, int accumulate) {
     asm volatile(
         "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 5}, 0;\\n"
-        "wgmma.mma_async.sync.aligned.m64n${width}k32.f32.e4m3.e4m3 {${accumulators(n)}}, {${a}}, %${n + 4}, p, 1, 1;\\n}"
-        : ${constraints(n)}
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-  }
-};
-`;
-}
-
-/** One instruction of float32 with a in registers. */
-function tf32RegisterProduct(width: number): string {
-  const n = width / 2;
-  const a = list(4, (i) => `%${n + i}`);
-  return `
-template <> struct WgmmaRegisters<float, ${width}, 0> {
-  static __device__ __forceinline__ void run(float (&d)[${n}], const uint32_t (&a)[4], uint64_t b, int accumulate) {
-    asm volatile(
-        "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 5}, 0;\\n"
-        "wgmma.mma_async.sync.aligned.m64n${width}k8.f32.tf32.tf32 {${accumulators(n)}}, {${a}}, %${n + 4}, p, 1, 1;\\n}"
+        "wgmma.mma_async.sync.aligned.m64n${width}k${depth}.f32.${ptx}.${ptx} {${accumulators(n)}}, {${a}}, %${n + 4}, p, 1, 1;\\n}"
         : ${constraints(n)}
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
   }
@@ -160,7 +143,7 @@ export function files(): GeneratedFile[] {
   ]);
   for (const type of ["__nv_fp8_e4m3", "int8_t"] as const)
     products.push(...QUANTIZED_WIDTHS.map((width) => quantizedProduct(type, width)));
-  products.push(...QUANTIZED_REGISTER_WIDTHS.map(quantizedRegisterProduct));
-  products.push(...TF32_REGISTER_WIDTHS.map(tf32RegisterProduct));
+  products.push(...QUANTIZED_REGISTER_WIDTHS.map((width) => plainRegisterProduct("__nv_fp8_e4m3", "e4m3", 32, width)));
+  products.push(...TF32_REGISTER_WIDTHS.map((width) => plainRegisterProduct("float", "tf32", 8, width)));
   return [[join(ROOT, "packages/kernels-native/device/ptx/wgmma.cuh"), HEAD + products.join("") + TAIL]];
 }
