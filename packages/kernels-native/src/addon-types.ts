@@ -1,3 +1,10 @@
+/** Floats that were read. */
+export interface FloatsRead {
+  values: Float32Array;
+  /** Index of the first value that is not finite; none where all are. */
+  firstNotFinite?: number;
+}
+
 /** Memory of the addon. Bytes go in and out by copying. */
 export interface NativeBuffer {
   readonly bytes: number;
@@ -7,10 +14,12 @@ export interface NativeBuffer {
   /** Does what writeSync does, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
    *  source may change once the call has returned. */
   write(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
+  /** Does what write does with numbers as elements of a float type, rounded. dtype: its position in contract/dtype.ts. */
+  writeFloats(source: Float32Array, dtype: number, offset: number): Promise<void>;
   /** Copies from byte `offset` until `target` is full. */
   readSync(target: ArrayBufferView | ArrayBuffer, offset: number): void;
   /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. */
-  readFloats(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<Float32Array>;
+  readFloats(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<FloatsRead>;
   /** Bytes, read off the event loop. */
   readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
@@ -193,5 +202,7 @@ export interface Addon {
   cpuIsa(): "amx" | "avx512" | "avx2" | "plain" | "neon";
   /** What `math` comes to with an instruction set: `math` itself, or `exact` where nothing would be gained. */
   cpuMath(isa: string, math: string): "exact" | "fast" | "bf16";
+  /** The largest magnitude of `values`, or NaN where one is. */
+  largestMagnitude(values: Float32Array): number;
   opIds(): string[];
 }

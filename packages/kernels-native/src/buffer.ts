@@ -1,5 +1,5 @@
 import { type DType, dtypeIndex } from "../contract/dtype";
-import type { NativeBuffer } from "./addon-types";
+import type { FloatsRead, NativeBuffer } from "./addon-types";
 import { awaitNative, callNative, requireOptions, VdError } from "./errors";
 import { loadAddon } from "./load";
 
@@ -68,6 +68,16 @@ export class DeviceBuffer {
   }
 
   /**
+   * Writes numbers from byte `offset` on as elements of a float type, rounded to nearest even, off the event loop. `source` as of
+   * {@link write}.
+   *
+   * @throws VdError `layout` outside the buffer, `dtype` for other types
+   */
+  writeFloats(source: Float32Array, dtype: DType, offset = 0): Promise<void> {
+    return awaitNative(() => this.native.writeFloats(source, dtypeIndex(dtype), offset));
+  }
+
+  /**
    * Copies from byte `offset` until `target` is full, and returns it.
    *
    * @throws VdError `layout` outside the buffer
@@ -84,6 +94,15 @@ export class DeviceBuffer {
    * @throws VdError `layout` outside the buffer
    */
   async readFloats(region: FloatRegion): Promise<Float32Array> {
+    return (await this.readCheckedFloats(region)).values;
+  }
+
+  /**
+   * Does what {@link readFloats} does, and tells the index of the first value that is not finite.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
+  async readCheckedFloats(region: FloatRegion): Promise<FloatsRead> {
     requireOptions("readFloats", region);
     const { byteOffset = 0, dtype, pixels, channels, pitch = channels } = region;
     return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));

@@ -1,5 +1,5 @@
 export * from "../contract/index";
-export type { ProgramInfo, RejectedVariant, RunTimes } from "./addon-types";
+export type { FloatsRead, ProgramInfo, RejectedVariant, RunTimes } from "./addon-types";
 export { allocateBuffer, DeviceBuffer, type FloatRegion, mapFile } from "./buffer";
 export { cupti, type KernelSum } from "./cupti";
 export {
@@ -29,6 +29,7 @@ export {
   VdError,
   type VdErrorDetails,
 } from "./errors";
+export { largestMagnitude } from "./floats";
 export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
 export { fillNormals, mersenneDraws, type NormalsOptions, sharedFloats } from "./normals";

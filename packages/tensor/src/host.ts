@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import { countOf, type DeviceBuffer, type DType, type FloatsRead, VdError } from "@vd/kernels-native";
 import { fromFloat8Array, toFloat8Array } from "./float8";
 import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "./half";
 import { shown } from "./shown";
@@ -119,12 +119,19 @@ const STORED = {
   ...{ f8e4m3: Uint8Array, u8: Uint8Array },
 } as const satisfies Record<DType, unknown>;
 
-/** How many elements go to the device at once: all where they are as the device stores them, in shared memory, which the
- *  addon reads in place. */
+/** Pieces that are on their way to the device at a time. */
+const PIECES_UNDER_WAY = 4;
+
+/** How many elements go to the device at once: all where the addon reads them in place, in shared memory. */
 function pieceLength(data: ArrayLike<number>, dtype: DType): number {
-  if (!(data instanceof STORED[dtype])) return ELEMENTS_PER_CONVERSION;
+  const isStored = data instanceof STORED[dtype];
+  if (!isStored && !roundsOnWorker(data, dtype)) return ELEMENTS_PER_CONVERSION;
   return types.isSharedArrayBuffer((data as HostArray).buffer) ? data.length : ELEMENTS_PER_COPY;
 }
+
+/** Types that the addon itself makes of float32 numbers, on its worker. */
+const roundsOnWorker = (data: ArrayLike<number>, dtype: DType): data is Float32Array =>
+  data instanceof Float32Array && (dtype === "f16" || dtype === "bf16");
 
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
  *  not change meanwhile. */
@@ -137,12 +144,28 @@ export async function writeHost(
   const count = countOf(tensor.dims);
   const start = base + tensor.byteOffset;
   const length = pieceLength(data, tensor.dtype);
-  for (let at = 0; at < count; at += length) {
+  const send = (at: number): Promise<void> => {
     checkCount(tensor.storage.name, tensor, data); // Each time: the caller may have transferred the memory to another thread meanwhile.
+    const offset = start + at * elementBytes(tensor.dtype);
+    if (roundsOnWorker(data, tensor.dtype))
+      return buffer.writeFloats(data.subarray(at, at + length), tensor.dtype, offset);
     const piece = ArrayBuffer.isView(data)
       ? (data as Float32Array).subarray(at, at + length)
       : Array.prototype.slice.call(data, at, at + length);
-    await buffer.write(encode(tensor.storage.name, piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
+    return buffer.write(encode(tensor.storage.name, piece, tensor.dtype), offset);
+  };
+  const underWay: Promise<void>[] = [];
+  try {
+    for (let at = 0; at < count; at += length) {
+      const piece = send(at);
+      piece.catch(() => undefined); // It may fail while another one is waited for.
+      underWay.push(piece);
+      if (underWay.length >= PIECES_UNDER_WAY) await underWay.shift();
+    }
+    await Promise.all(underWay);
+  } finally {
+    // The caller may free the buffer then.
+    await Promise.allSettled(underWay);
   }
 }
 
@@ -171,11 +194,12 @@ export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor)
 /** Types that the addon itself turns into float32 numbers, on its worker. */
 const isConverted = (dtype: DType) => dtype === "f32" || dtype === "f16" || dtype === "bf16";
 
-/** Does what {@link readHostSync} does, for floats of 16 and 32 bits all of it off the event loop. */
-export async function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
+/** Does what {@link readHostSync} does, for floats of 16 and 32 bits all of it off the event loop, and tells of these which is the
+ *  first that is not finite. Other types have their whole range of numbers. */
+export async function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<FloatsRead> {
   const { dims, dtype, pitch } = tensor;
   const byteOffset = base + tensor.byteOffset;
-  if (!isConverted(dtype)) return unpack(await buffer.readBytes(byteOffset, spanBytes(tensor)), tensor);
+  if (!isConverted(dtype)) return { values: unpack(await buffer.readBytes(byteOffset, spanBytes(tensor)), tensor) };
   const channels = dims[dims.length - 1] ?? 1;
-  return buffer.readFloats({ byteOffset, dtype, pixels: countOf(dims) / channels, channels, pitch });
+  return buffer.readCheckedFloats({ byteOffset, dtype, pixels: countOf(dims) / channels, channels, pitch });
 }

@@ -102,7 +102,7 @@ describe("readHost", () => {
     const tensor = new Graph().input("x", [1, 1, 2, 3], dtype);
     const buffer = allocateBuffer(BASE + 64);
     await writeHost(buffer, BASE, tensor, VALUES);
-    expect([...(await readHost(buffer, BASE, tensor))]).toEqual(VALUES);
+    expect([...(await readHost(buffer, BASE, tensor)).values]).toEqual(VALUES);
     expect([...readHostSync(buffer, BASE, tensor)]).toEqual(VALUES);
   });
 
@@ -111,7 +111,7 @@ describe("readHost", () => {
     const view = { ...whole, dims: [1, 1, 2, 2], pitch: 3 };
     const buffer = allocateBuffer(BASE + 64);
     await writeHost(buffer, BASE, whole, VALUES);
-    expect([...(await readHost(buffer, BASE, view))]).toEqual([0, 1, 5, 16]);
+    expect([...(await readHost(buffer, BASE, view)).values]).toEqual([0, 1, 5, 16]);
     expect([...readHostSync(buffer, BASE, view)]).toEqual([0, 1, 5, 16]);
   });
 });

@@ -36,6 +36,7 @@ const PROGRAMS = {
   join: "tooling/gpu/programs/join.ts",
   merge: "tooling/gpu/programs/merge.ts",
   sizes: "tooling/gpu/programs/sizes.ts",
+  decode: "tooling/gpu/programs/decode.ts",
   tune: "tooling/gpu/programs/tune.ts",
   bench: "apps/bench/src/cli.ts",
   live: "apps/live/src/cli.ts",

@@ -4,6 +4,7 @@
 #   goldens    the fixtures [--dtype float32|float16|bfloat16]
 #   generate   a video of the tiny model, or of --model DIR, as PNG frames in --out DIR
 #   measure    loading of weights, leaks over many generations, errors [--generations N] [--gigabytes N]
+#   decode     both autoencoders from arrays to arrays, that of --model DIR within limits of memory: time, memory, distance [--rounds N] [--json FILE]
 #   sizes      generations of --model DIR at many sizes, or at those named: memory, bits, event loop [--only NAME,NAME] [--steps N] [--rounds N]
 #   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--json FILE] [--repeats N]
 #   bench      vd-bench: make-model, measure, ops, doctor, ...; paths are this folder's
@@ -118,6 +119,7 @@ case $command in all | report | realtime) mkdir -p "$out" ;; esac
 case $command in
   suite | sanitize) node "$command" "$@" ;;
   measure | generate | sizes | tune) node "$command" --model "$work/models/tiny-svd" "$@" ;;
+  decode) node decode --device cuda "$@" ;;
   bench | live) node "$command" "$@" ;;
   overhead) node overhead --model "$work/models/tiny-svd" --device cuda "$@" ;;
   kernels)
@@ -136,5 +138,5 @@ case $command in
     report
     exit $status
     ;;
-  *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

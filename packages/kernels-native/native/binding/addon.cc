@@ -3,6 +3,7 @@
 
 #include "../core/op_table.h"
 #include "../cpu/cpu_features.h"
+#include "../cpu/float_kernels.h"
 #include "../driver/cupti.h"
 #include "../driver/device.h"
 #include "../driver/nvtx.h"
@@ -110,6 +111,15 @@ Napi::Value take_ranges(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(driver::cupti::take_ranges()));
 }
 
+/** The largest magnitude of a Float32Array, or NaN where it holds one. */
+Napi::Value largest_magnitude(const Napi::CallbackInfo& info) {
+  if (!is_float32_array(info[0])) wrong_type("largestMagnitude values", "a Float32Array", info[0]);
+  const auto bytes = read_bytes(info[0], "largestMagnitude values");
+  const auto& kernels = cpu::float_kernels_of(cpu::best_isa());
+  const auto count = static_cast<int64_t>(bytes.size() / sizeof(float));
+  return Napi::Number::New(info.Env(), kernels.largest(reinterpret_cast<const float*>(bytes.data()), count));
+}
+
 Napi::Value op_ids(const Napi::CallbackInfo& info) {
   Napi::Array ids = Napi::Array::New(info.Env(), kNumOps);
   for (int i = 0; i < kNumOps; ++i) ids.Set(static_cast<uint32_t>(i), kOps[i]->id);
@@ -136,6 +146,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<fill_normals>(exports, "fillNormals");
   export_function<cpu_isa>(exports, "cpuIsa");
   export_function<cpu_math>(exports, "cpuMath");
+  export_function<largest_magnitude>(exports, "largestMagnitude");
   export_function<op_ids>(exports, "opIds");
   export_function<list_gpus>(exports, "listGpus");
   export_function<start_driver>(exports, "startDriver");

@@ -43,6 +43,10 @@ inline bool read_bool(const Napi::Value& value, const char* where) {
   return value.As<Napi::Boolean>().Value();
 }
 
+inline bool is_float32_array(const Napi::Value& value) {
+  return value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
+}
+
 /** A whole number from 0 to 2^64 - 1. */
 inline uint64_t read_bigint(const Napi::Value& value, const char* where) {
   if (!value.IsBigInt()) wrong_type(where, "a bigint", value);

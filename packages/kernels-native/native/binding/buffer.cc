@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "../core/read_floats.h"
+#include "../core/float_element.h"
+#include "../cpu/host_floats.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"
@@ -27,7 +28,7 @@ void check_range(const Memory& memory, size_t offset, size_t bytes, const char* 
 constexpr double kMaxFloats = 1ull << 40;
 
 /** A float view of `region` lies inside `memory`. */
-void check_region(const Memory& memory, const FloatRegion& region) {
+void check_region(const Memory& memory, const cpu::FloatRegion& region) {
   if (region.pixels == 0 || region.channels == 0 || region.pitch < region.channels || !is_float(region.dtype))
     throw Error(ErrorCode::layout, "readFloats", "floats of at least one pixel and channel, and a pitch of at least the channels",
                 "others");
@@ -38,6 +39,12 @@ void check_region(const Memory& memory, const FloatRegion& region) {
     throw Error(ErrorCode::layout, "readFloats", "a range inside the buffer's " + std::to_string(memory.bytes()) + " bytes",
                 "one that ends at byte " + std::to_string(static_cast<int64_t>(end)));
 }
+
+/** Floats that were read, and the index of the first that is not finite, or their number. */
+struct FloatsRead {
+  std::shared_ptr<Pages> pages;
+  size_t firstNotFinite = 0;
+};
 
 void check_writable(const Memory& memory, const char* where) {
   if (!memory.writable()) throw Error(ErrorCode::layout, where, "a buffer that may be written", "a read-only one");
@@ -66,12 +73,12 @@ Copy read_copy(const Napi::CallbackInfo& info, const std::string& where) {
 }  // namespace
 
 Napi::Function Buffer::define(Napi::Env env) {
-  return DefineClass(
-      env, "NativeBuffer",
-      {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write_sync>("writeSync"),
-       method<&Buffer::write>("write"), method<&Buffer::read_sync>("readSync"), method<&Buffer::read_floats>("readFloats"),
-       method<&Buffer::read_bytes>("readBytes"), method<&Buffer::copy_from_sync>("copyFromSync"), method<&Buffer::copy_from>("copyFrom"),
-       method<&Buffer::fill_sync>("fillSync"), method<&Buffer::free_sync>("freeSync"), method<&Buffer::free>("free")});
+  return DefineClass(env, "NativeBuffer",
+                     {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write_sync>("writeSync"),
+                      method<&Buffer::write>("write"), method<&Buffer::write_floats>("writeFloats"), method<&Buffer::read_sync>("readSync"),
+                      method<&Buffer::read_floats>("readFloats"), method<&Buffer::read_bytes>("readBytes"),
+                      method<&Buffer::copy_from_sync>("copyFromSync"), method<&Buffer::copy_from>("copyFrom"),
+                      method<&Buffer::fill_sync>("fillSync"), method<&Buffer::free_sync>("freeSync"), method<&Buffer::free>("free")});
 }
 
 Napi::Object Buffer::make(Napi::Env env, std::shared_ptr<Memory> memory) {
@@ -141,6 +148,34 @@ Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
   return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
 }
 
+/** As write: shared memory is read in place, other floats are copied first. */
+Napi::Value Buffer::write_floats(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "writeFloats");
+  if (!is_float32_array(info[0])) wrong_type("writeFloats source", "a Float32Array", info[0]);
+  const auto source = binding::read_bytes(info[0], "writeFloats source");
+  const auto dtype = static_cast<DType>(read_size(info[1], "writeFloats dtype", kNumDTypes - 1));
+  if (!is_float(dtype)) throw Error(ErrorCode::dtype, "writeFloats dtype", "f32, f16 or bf16", kDTypeNames[static_cast<int>(dtype)]);
+  const size_t offset = read_size(info[2], "writeFloats offset");
+  const size_t count = source.size() / sizeof(float);
+  check_writable(*memory, "writeFloats");
+  check_range(*memory, offset, count * static_cast<size_t>(bytes_of(dtype)), "writeFloats");
+  const auto finish = [](Napi::Env env, bool&) { return env.Undefined(); };
+  if (SharedBytes::has(info[0])) {
+    auto work = [memory, offset, dtype, count, shared = SharedBytes::of(info[0], "writeFloats source")] {
+      cpu::write_floats(*memory, offset, dtype, reinterpret_cast<const float*>(shared.bytes.data()), count);
+      return true;
+    };
+    return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
+  }
+  std::vector<float> values(count);
+  std::memcpy(values.data(), source.data(), source.size());
+  auto work = [memory, offset, dtype, values = std::move(values)] {
+    cpu::write_floats(*memory, offset, dtype, values.data(), values.size());
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
+}
+
 Napi::Value Buffer::read_sync(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "readSync");
   const size_t offset = read_size(info[1], "readSync offset");
@@ -152,15 +187,25 @@ Napi::Value Buffer::read_sync(const Napi::CallbackInfo& info) {
 
 Napi::Value Buffer::read_floats(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "readFloats");
-  FloatRegion region;
+  cpu::FloatRegion region;
   region.byteOffset = read_size(info[0], "readFloats offset");
   region.dtype = static_cast<DType>(read_size(info[1], "readFloats dtype", kNumDTypes - 1));
   region.pixels = read_size(info[2], "readFloats pixels", kMaxFloats);
   region.channels = read_size(info[3], "readFloats channels", kMaxFloats);
   region.pitch = read_size(info[4], "readFloats pitch", kMaxFloats);
   check_region(*memory, region);
-  auto work = [memory, region] { return std::make_shared<std::vector<float>>(vd::read_floats(*memory, region)); };
-  return PromiseWorker<std::shared_ptr<std::vector<float>>>::start(info.Env(), std::move(work), floats_to_js);
+  auto work = [memory, region] {
+    FloatsRead read{std::make_shared<Pages>(region.pixels * region.channels * sizeof(float))};
+    read.firstNotFinite = cpu::read_floats(*memory, region, static_cast<float*>(read.pages->data()));
+    return read;
+  };
+  return PromiseWorker<FloatsRead>::start(info.Env(), std::move(work), [](Napi::Env env, FloatsRead& read) {
+    Napi::Object result = Napi::Object::New(env);
+    const size_t count = read.pages->bytes() / sizeof(float);
+    result.Set("values", floats_to_js(env, read.pages));
+    if (read.firstNotFinite < count) result.Set("firstNotFinite", static_cast<double>(read.firstNotFinite));
+    return result;
+  });
 }
 
 Napi::Value Buffer::read_bytes(const Napi::CallbackInfo& info) {

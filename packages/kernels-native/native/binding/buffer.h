@@ -27,6 +27,7 @@ class Buffer : public Napi::ObjectWrap<Buffer> {
   static Napi::Value write_sync(const Napi::CallbackInfo& info);
   static Napi::Value write(const Napi::CallbackInfo& info);
   static Napi::Value read_sync(const Napi::CallbackInfo& info);
+  static Napi::Value write_floats(const Napi::CallbackInfo& info);
   static Napi::Value read_floats(const Napi::CallbackInfo& info);
   static Napi::Value read_bytes(const Napi::CallbackInfo& info);
   static Napi::Value copy_from_sync(const Napi::CallbackInfo& info);

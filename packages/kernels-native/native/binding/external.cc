@@ -53,8 +53,8 @@ Napi::Value bytes_to_js(Napi::Env env, std::shared_ptr<Pages>& pages) {
   return Napi::Uint8Array::New(env, pages->bytes(), buffer_to_js(env, pages->data(), pages->bytes(), pages), 0);
 }
 
-Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<std::vector<float>>& values) {
-  return Napi::Float32Array::New(env, values->size(), buffer_to_js(env, values->data(), values->size() * sizeof(float), values), 0);
+Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<Pages>& pages) {
+  return Napi::Float32Array::New(env, pages->bytes() / sizeof(float), buffer_to_js(env, pages->data(), pages->bytes(), pages), 0);
 }
 
 }  // namespace vd::binding

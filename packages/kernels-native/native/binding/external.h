@@ -3,7 +3,6 @@
 #include <napi.h>
 
 #include <memory>
-#include <vector>
 
 namespace vd::binding {
 
@@ -25,7 +24,7 @@ class Pages {
 
 /** A Uint8Array of all pages. */
 Napi::Value bytes_to_js(Napi::Env env, std::shared_ptr<Pages>& pages);
-/** A Float32Array of all values. */
-Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<std::vector<float>>& values);
+/** A Float32Array of all pages. */
+Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<Pages>& pages);
 
 }  // namespace vd::binding

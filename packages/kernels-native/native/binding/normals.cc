@@ -42,7 +42,7 @@ Napi::Value engine_to_js(Napi::Env env, const MersenneTwister& engine) {
 
 SharedBytes read_shared_floats(const Napi::Value& value, const char* where) {
   constexpr const char* kExpected = "a Float32Array over a SharedArrayBuffer";
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array) wrong_type(where, kExpected, value);
+  if (!is_float32_array(value)) wrong_type(where, kExpected, value);
   if (!SharedBytes::has(value)) throw Error(ErrorCode::attr, where, kExpected, "one over memory that can be taken away");
   return SharedBytes::of(value, where);
 }

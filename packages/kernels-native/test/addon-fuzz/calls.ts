@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { bytes, engines, garbage, sharedNumbers, sizes } from "./garbage";
+import { bytes, engines, floats, garbage, sharedNumbers, sizes } from "./garbage";
 import { note } from "./journal";
 import { outcome, type Tally } from "./outcome";
 import type { Pool } from "./pool";
@@ -69,6 +69,8 @@ const TARGETS: readonly Target[] = [
   { kind: "buffer", name: "writeSync", likely: [bytes, sizes] },
   { kind: "buffer", name: "readSync", likely: [bytes, sizes] },
   { kind: "buffer", name: "write", likely: [bytes, sizes] },
+  { kind: "buffer", name: "writeFloats", likely: [fc.oneof(floats, sharedNumbers), fc.nat(7), sizes] },
+  { kind: "addon", name: "largestMagnitude", likely: [fc.oneof(floats, sharedNumbers)] },
   { kind: "buffer", name: "copyFrom", likely: [fc.constant("a buffer"), sizes, sizes, sizes] },
   { kind: "buffer", name: "copyFromSync", likely: [fc.constant("a buffer"), sizes, sizes, sizes] },
   { kind: "buffer", name: "fillSync", likely: [sizes] },

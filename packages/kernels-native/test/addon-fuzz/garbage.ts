@@ -144,6 +144,9 @@ export const sharedNumbers = fc
   .oneof(fc.constantFrom(0, 15, 16, 32), fc.integer({ min: 0, max: 3000 }))
   .map((count) => new Float32Array(new SharedArrayBuffer(4 * count)));
 
+/** Floats of any kind, few of them or more than a vector has. */
+export const floats = fc.float32Array({ maxLength: 40 });
+
 /** Bytes or numbers to copy. */
 export const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 128 }),

@@ -46,6 +46,8 @@ export const WORKER_KINDS: readonly WorkerKind[] = [
   async("readBytes", "return small.readBytes(0, 64)"),
   async("readBytes of many pages", "return large.readBytes(0, 1 << 20)"),
   async("readFloats", "return large.readFloats(0, 0, 1024, 16, 16)"),
+  async("readFloats in blocks, on threads", "return large.readFloats(0, 1, 1 << 18, 2, 2)"),
+  async("writeFloats", "return small.writeFloats(new Float32Array(16), 1, 0)"),
   async("copyFrom", "return small.copyFrom(large, 0, 0, 64)"),
   async("free", "return addon.allocateBuffer(1 << 20).free()"),
   async("free twice", "const one = addon.allocateBuffer(64); return Promise.all([one.free(), one.free()])"),

@@ -3,6 +3,7 @@ import {
   cancelledError,
   type Device,
   type DeviceBuffer,
+  type FloatsRead,
   isVdError,
   type Program,
   type ProgramInfo,
@@ -272,6 +273,11 @@ export class Plan {
 
   /** Does what {@link readSync} does, off the event loop: for outputs of many megabytes. */
   read(name: string): Promise<Float32Array> {
+    return this.readChecked(name).then(({ values }) => values);
+  }
+
+  /** Does what {@link read} does, and tells the index of the first number that is not finite, for outputs of 16 and 32-bit floats. */
+  readChecked(name: string): Promise<FloatsRead> {
     const tensor = this.readable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
     return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor));

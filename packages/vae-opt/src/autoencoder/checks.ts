@@ -1,4 +1,4 @@
-import { countOf, VdError } from "@vd/kernels-native";
+import { countOf, type FloatsRead, largestMagnitude, VdError } from "@vd/kernels-native";
 import { type Pausable, pausable } from "@vd/tensor";
 
 /** Frames of a video, channels last. */
@@ -37,11 +37,11 @@ export function checkSize(where: string, value: unknown): number {
   return fail("shape", where, "a positive whole number of at most 65536", String(value));
 }
 
-/** The first number that is no finite number of the range; undefined if all are. */
-function* firstOutside(data: Float32Array, most: number): Pausable<number | undefined> {
+/** Finds the first number that is no finite number of at most `most`; undefined if all are. Pauses. */
+export function* firstOutside(data: Float32Array, most: number): Pausable<number | undefined> {
   for (let begin = 0; begin < data.length; begin += PIECE) {
-    const end = Math.min(begin + PIECE, data.length);
-    for (let i = begin; i < end; i++) if (!(Math.abs(data[i]!) <= most)) return i;
+    const piece = data.subarray(begin, begin + PIECE);
+    if (!(largestMagnitude(piece) <= most)) return begin + piece.findIndex((value) => !(Math.abs(value) <= most));
     yield;
   }
   return undefined;
@@ -86,12 +86,26 @@ export const checkResults = pausable(function* (
   dims: readonly number[],
   dtype: string,
 ): Pausable<Float32Array> {
-  const wrong = yield* firstOutside(data, Number.MAX_VALUE);
-  if (wrong === undefined) return data;
+  const firstNotFinite = yield* firstOutside(data, Number.MAX_VALUE);
+  return checkFinite(where, { values: data, ...(firstNotFinite === undefined ? {} : { firstNotFinite }) }, dims, dtype);
+});
+
+/**
+ * Refuses a model's results that are not finite, as was found out when they were read.
+ *
+ * @throws VdError `unsupported` naming the frame
+ */
+export function checkFinite(
+  where: string,
+  { values, firstNotFinite: wrong }: FloatsRead,
+  dims: readonly number[],
+  dtype: string,
+): Float32Array {
+  if (wrong === undefined) return values;
   const hint =
     dtype === "f32"
       ? "The weights hold numbers that are not finite, or are of another model."
       : "Values beyond the range of 16 bits: use precision float32 or bfloat16.";
-  const got = `${data[wrong]} in ${placeOf(wrong, dims)}`;
+  const got = `${values[wrong]} in ${placeOf(wrong, dims)}`;
   throw new VdError({ code: "unsupported", where, expected: "finite results", got, hint });
-});
+}

@@ -20,16 +20,20 @@ export interface StageRunsOptions {
   tuningFor(layout: GraphLayout): Promise<Tuning>;
   observer?: WorkObserver | undefined;
   signal?: AbortSignal | undefined;
+  /** What stages of the same shapes and recording take, where it is known already; what is found out is added. */
+  memories?: Map<string, PlanMemory> | undefined;
 }
 
 /** Lays stages out, each once, and runs them. */
 export class StageRuns {
-  private readonly memories = new Map<string, PlanMemory>();
+  private readonly memories: Map<string, PlanMemory>;
   /** Most bytes that a stage took, weights, working memory and maps beside it included. */
   peakBytes = 0;
   private heldBytes = 0;
 
-  constructor(private readonly options: StageRunsOptions) {}
+  constructor(private readonly options: StageRunsOptions) {
+    this.memories = options.memories ?? new Map();
+  }
 
   get device(): Device {
     return this.options.device;

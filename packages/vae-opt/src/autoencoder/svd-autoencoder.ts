@@ -1,5 +1,5 @@
 import { cancelledError, type Device, type DeviceKind, VdError } from "@vd/kernels-native";
-import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { type GraphLayout, type PlanMemory, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
 import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
@@ -12,7 +12,7 @@ import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/s
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
 import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
 import { orAborted } from "../until-aborted";
-import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
+import { checkFinite, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
 import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
 import { openVae, openVaeFile, type VaeComponents, type VaeSourceOptions } from "./open";
@@ -98,6 +98,8 @@ export class SvdAutoencoder extends OptimizableModel {
   private readonly vae: TemporalVae;
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
+  /** What stages of the last decode's shapes take: to lay them out for choosing pieces costs more than a small decode. */
+  private known: { key: string; memories: Map<string, PlanMemory> } = { key: "", memories: new Map() };
 
   private constructor(
     private readonly components: VaeComponents,
@@ -201,11 +203,10 @@ export class SvdAutoencoder extends OptimizableModel {
         const dims = [numFrames, this.config.latentChannels, height, width];
         const slices = { signal: watched.signal, where: "decode" };
         await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), slices);
-        const data = await this.decodeOrSmaller(request, latents.data, watched);
+        const frames = await this.decodeOrSmaller(request, latents.data, watched);
         const size = { numFrames, width: width * this.factor, height: height * this.factor };
         const shape = [numFrames, size.height, size.width, this.config.outChannels];
-        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), slices);
-        return { ...size, data };
+        return { ...size, data: checkFinite("decode", frames, shape, request.shape.dtype) };
       }),
     );
   }
@@ -258,7 +259,9 @@ export class SvdAutoencoder extends OptimizableModel {
       latentScale: scaled ? undefined : 1,
       rewrite: rewriteOf(switches),
     };
-    return { vae: this.vae, shape, runs: this.runs(signal) };
+    const key = JSON.stringify([shape, switches]);
+    if (this.known.key !== key) this.known = { key, memories: new Map() };
+    return { vae: this.vae, shape, runs: this.runs(signal, this.known.memories) };
   }
 
   private checkedFrames(video: VideoFrames): Omit<VideoFrames, "data"> {
@@ -288,10 +291,10 @@ export class SvdAutoencoder extends OptimizableModel {
     });
   }
 
-  private runs(signal: AbortSignal | undefined): StageRuns {
+  private runs(signal: AbortSignal | undefined, memories?: Map<string, PlanMemory>): StageRuns {
     const { device, components, options } = this;
     const tuningFor = (layout: GraphLayout) => this.tuningFor(layout, signal);
-    return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor });
+    return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor, memories });
   }
 
   /** Runs `work` after what was called before, with the options as they are now. A call that is aborted while it waits for its

@@ -2,14 +2,14 @@ import { type Device, type DeviceKind, type DType, throwIfAborted, VdError } fro
 import { runInSlices, type Weights } from "@vd/tensor";
 import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { type Posterior, posterior } from "../posterior";
-import { type Clip, joinClips } from "./clip";
+import { type Clip, collectClip, joinClips } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./open";
 import { type CausalVaePlan, checkRequest, type PlanRequest, planDirection, type StreamPlan } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
 import { DirectionSessions } from "./session";
-import { type ClipSource, runStream } from "./stream";
+import { type ClipSource, isClip, runStream } from "./stream";
 
 /** How the autoencoder is opened. */
 export interface CausalVaeOptions {
@@ -211,9 +211,12 @@ export class CausalVideoAutoencoder {
    * @throws VdError as {@link encode}
    */
   async decode(latents: Clip, options: DecodeStreamOptions = {}): Promise<Clip> {
-    const pieces: Clip[] = [];
-    for await (const piece of this.decodeStream(latents, options)) pieces.push(piece);
-    return joinClips(pieces);
+    const pieces = this.decodeStream(latents, options);
+    if (isClip(latents)) return collectClip(pieces, frameFactor(this.config) * (latents.dims[0] - 1) + 1);
+    // A caller without types has given pieces, or what the stream refuses.
+    const all: Clip[] = [];
+    for await (const piece of pieces) all.push(piece);
+    return joinClips(all);
   }
 
   /**

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { type Pausable, pausable } from "@vd/tensor";
+import { type FloatsRead, largestMagnitude, VdError } from "@vd/kernels-native";
+import { type Pausable, pausable, runInSlices } from "@vd/tensor";
 
 /** Frames or latents of a clip, or of a piece of one, channels last. */
 export interface Clip {
@@ -50,17 +50,6 @@ function checkDims(clip: Clip, { where, what, channels, multiple }: ClipRule): v
   if (values.length !== count) fail("shape", `${count} values for [${dims}]`, String(values.length));
 }
 
-/** The largest absolute value; NaN where one is not a number. */
-function largest(values: Float32Array): number {
-  let most = 0;
-  for (let i = 0; i < values.length; i++) {
-    const size = Math.abs(values[i]!);
-    if (!(size <= most)) most = size;
-    if (Number.isNaN(most)) return most;
-  }
-  return most;
-}
-
 /**
  * Checks a clip that a caller gives. Pauses after some values.
  *
@@ -70,7 +59,7 @@ export const checkClip = pausable(function* (clip: Clip, rule: ClipRule): Pausab
   checkDims(clip, rule);
   const { where, what, most, hint } = rule;
   for (let begin = 0; begin < clip.values.length; begin += PIECE) {
-    const found = largest(clip.values.subarray(begin, begin + PIECE));
+    const found = largestMagnitude(clip.values.subarray(begin, begin + PIECE));
     if (!(found <= most))
       throw new VdError({
         ...{ code: "attr", where: `${where}] [${what}`, expected: `finite values of at most ±${most}` },
@@ -81,21 +70,17 @@ export const checkClip = pausable(function* (clip: Clip, rule: ClipRule): Pausab
 });
 
 /**
- * Checks what the model computed: finite input must give finite output. Pauses after some values.
+ * Refuses what the model computed where it is not finite: finite input must give finite output.
  *
  * @throws VdError `weights`
  */
-export const checkResult = pausable(function* (values: Float32Array, where: string): Pausable<void> {
-  for (let begin = 0; begin < values.length; begin += PIECE) {
-    const found = largest(values.subarray(begin, begin + PIECE));
-    if (!Number.isFinite(found))
-      throw new VdError({
-        ...{ code: "weights", where, expected: "finite results", got: "infinite ones or NaN" },
-        hint: "Either float16 has overflowed, then open the model with dtype bfloat16, or the weights are damaged.",
-      });
-    yield;
-  }
-});
+export function checkResult({ values, firstNotFinite }: FloatsRead, where: string): Float32Array {
+  if (firstNotFinite === undefined) return values;
+  throw new VdError({
+    ...{ code: "weights", where, expected: "finite results", got: String(values[firstNotFinite]) },
+    hint: "Either float16 has overflowed, then open the model with dtype bfloat16, or the weights are damaged.",
+  });
+}
 
 /** The frames `begin` to `end` of a clip, without a copy. */
 export function framesOf({ values, dims }: Clip, begin: number, end: number): Clip {
@@ -117,3 +102,35 @@ export function joinClips(pieces: readonly Clip[]): Clip {
   }
   return { values, dims: [frames, height, width, channels] };
 }
+
+/** Values that are copied between two pauses. */
+const COPIED = 131_072;
+
+const copyInto = pausable(function* (target: Float32Array, values: Float32Array, at: number): Pausable<void> {
+  for (let begin = 0; begin < values.length; begin += COPIED) {
+    target.set(values.subarray(begin, begin + COPIED), at + begin);
+    yield;
+  }
+});
+
+/** Joins the pieces of a clip of `numFrames` frames as they come: while one is copied the next one is computed. */
+export async function collectClip(pieces: AsyncGenerator<Clip, void, void>, numFrames: number): Promise<Clip> {
+  let values: Float32Array | undefined;
+  let at = 0;
+  let last: Clip | undefined;
+  for (let piece = await pieces.next(); !piece.done; ) {
+    const next = pieces.next();
+    next.catch(() => undefined); // It may fail while this one is copied.
+    last = piece.value;
+    const isWhole = last.dims[0] === numFrames;
+    if (!isWhole) {
+      values ??= new Float32Array((numFrames / last.dims[0]) * last.values.length);
+      await runInSlices(copyInto.inPieces(values, last.values, at));
+      at += last.values.length;
+    }
+    piece = await next;
+  }
+  return values ? { values, dims: [numFrames, ...sidesOf(last!)] } : last!;
+}
+
+const sidesOf = ({ dims: [, height, width, channels] }: Clip) => [height, width, channels] as const;

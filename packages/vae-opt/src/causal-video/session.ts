@@ -9,6 +9,7 @@ import {
   type Tensor,
   tokens,
 } from "@vd/tensor";
+import { checkResult } from "./clip";
 import { frameFactor, pictureFactor } from "./config";
 import { type Piece, StreamMemory } from "./frame-memory";
 import type { CausalVideoVae, ModelPart } from "./model";
@@ -143,13 +144,13 @@ export class Session {
   /**
    * Runs one piece, the clip's first one or what follows the piece before. x: the input's values → the result's.
    *
-   * @throws VdError `memory`, `cancelled`
+   * @throws VdError `memory`, `cancelled`, `weights` for results that are not finite
    */
   async run(x: Float32Array, latents: number, begins: boolean, signal?: AbortSignal): Promise<Float32Array> {
     const plan = await this.planOf(latents, begins);
     await plan.write("x", x);
     await plan.run({ signal });
-    return plan.read("y");
+    return checkResult(await plan.readChecked("y"), this.direction);
   }
 
   /** Bytes that the loaded plans take on the device, without weights. */

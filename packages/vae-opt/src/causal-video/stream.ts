@@ -1,7 +1,7 @@
 import { cancelledError, throwIfAborted, VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
 import { untilAborted } from "../until-aborted";
-import { type Clip, type ClipRule, checkClip, checkResult, framesOf, joinClips } from "./clip";
+import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
 import { PictureSession } from "./picture-session";
 import { checkStreamPlan, type StreamPlan } from "./planning";
@@ -23,8 +23,9 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
 }
 
-const isClip = (source: ClipSource): source is Clip =>
-  typeof source === "object" && source !== null && "dims" in source;
+/** Whether a source is a whole clip. */
+export const isClip = (source: ClipSource): source is Clip =>
+  typeof source === "object" && source !== null && Array.isArray((source as Partial<Clip>).dims);
 
 function piecesOf(source: ClipSource, where: string): Iterable<Clip> | AsyncIterable<Clip> {
   const isIterable =
@@ -142,9 +143,7 @@ class Run {
     throwIfAborted(signal, rule.where);
     const begins = !this.begun;
     const input = this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents);
-    const result = await this.session!.run(input, latents, begins, signal);
-    await runInSlices(checkResult.inPieces(result.values, rule.where), { signal, where: rule.where });
-    return result;
+    return this.session!.run(input, latents, begins, signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import { allocateBuffer, type DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
-import type { Clip } from "./clip";
+import { type Clip, checkResult } from "./clip";
 import {
   givenName,
   measuredName,
@@ -111,7 +111,8 @@ export class StripSession {
     await kept.copyFrom(stream.buffer, 0, 0, stream.bytes);
     const growth = result.dims[1] / this.height;
     const dims = [result.dims[0], shape.height * growth, result.dims[2], result.dims[3]] as const;
-    putRows(result, { values: await plan.read("y"), dims }, scaled(strip, growth));
+    const values = checkResult(await plan.readChecked("y"), this.session.direction);
+    putRows(result, { values, dims }, scaled(strip, growth));
   }
 
   private resultFor({ x, latents, begins }: StripPiece): Clip {

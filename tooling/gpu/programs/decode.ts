@@ -1,0 +1,150 @@
+// What callers of both autoencoders wait for, from arrays to arrays. Stable Video Diffusion's decodes within limits of memory: how long
+// it takes beside a decode without a limit, what the device gave, and how far the frames are from those. SeedVR2's, with random weights,
+// encodes and decodes. Needs --model DIR.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { type Device, openDevice } from "@vd/kernels-native";
+import { CpuGenerator } from "@vd/tensor";
+import { CausalVideoAutoencoder, type Clip, configureAutocast, SvdAutoencoder } from "@vd/vae-opt";
+import { about } from "./about";
+
+const { values: options } = parseArgs({
+  options: {
+    device: { type: "string", default: "cuda" },
+    model: { type: "string" },
+    // Calls of each row; the first is not timed.
+    rounds: { type: "string", default: "4" },
+    json: { type: "string" },
+  },
+});
+if (options.model === undefined) throw new Error("decode: expected --model DIR, a model's folder, got none");
+
+const GIB = 2 ** 30;
+const FACTOR = 8;
+const CHANNELS = 4;
+
+interface Row {
+  width: number;
+  height: number;
+  numFrames: number;
+  fp8?: boolean;
+  /** In GiB; none: what the device has. The rows of a size behind its first are compared with it. */
+  limit?: number;
+  /** Fewer calls than usual. */
+  rounds?: number;
+}
+
+const XT = { width: 1024, height: 576, numFrames: 25 };
+const LARGE = { width: 2048, height: 1152, numFrames: 25 };
+const ROWS: readonly Row[] = [
+  XT,
+  ...[10, 8, 4].map((limit) => ({ ...XT, limit })),
+  { ...XT, fp8: true },
+  { ...XT, fp8: true, limit: 10 },
+  ...[80, 24].map((limit) => ({ ...LARGE, limit })),
+  ...[10, 6].map((limit) => ({ ...LARGE, limit, rounds: 2 })),
+];
+
+/** Memory for SeedVR2's, in GiB. */
+const CAUSAL_LIMITS = [80, 16];
+
+/** Root of the mean square of differences, relative to that of `b`. */
+function distance(a: Float32Array, b: Float32Array): number {
+  let [difference, size] = [0, 0];
+  for (const [i, value] of b.entries()) {
+    difference += (a[i]! - value) ** 2;
+    size += value ** 2;
+  }
+  return Math.sqrt(difference / size);
+}
+
+/** Runs `work` while it asks the device every 5 ms how much it has left. → the least. */
+async function leastFree(device: Device, work: () => Promise<void>): Promise<number> {
+  let [least, isRunning] = [Number.POSITIVE_INFINITY, true];
+  const watch = async () => {
+    while (isRunning) {
+      least = Math.min(least, (await device.memory()).freeBytes);
+      await new Promise((done) => setTimeout(done, 5));
+    }
+  };
+  const watching = watch();
+  try {
+    await work();
+  } finally {
+    isRunning = false;
+    await watching;
+  }
+  return least;
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** Calls `work` as often as is asked for. The first call is watched and the others are timed: asking for memory takes a little time.
+ *  → also what the device gave, beside `idle`, and the last result. */
+async function timed<T>(work: () => Promise<T>, rounds = Number(options.rounds)) {
+  await device.trim();
+  const free = await leastFree(device, async () => void (await work()));
+  const samplesMs: number[] = [];
+  let result: T | undefined;
+  for (let round = 1; round < rounds; round++) {
+    const start = performance.now();
+    result = await work();
+    samplesMs.push(performance.now() - start);
+  }
+  return { result: result!, row: { medianMs: median(samplesMs), samplesMs, usedBytes: idle.freeBytes - free } };
+}
+
+const device = openDevice(options.device as "cpu" | "cuda");
+await device.prepare();
+const idle = await device.memory();
+const vae = await SvdAutoencoder.fromPretrained(options.model, { device });
+const firsts = new Map<string, Float32Array>();
+
+async function measure({ width, height, numFrames, fp8 = false, limit, rounds }: Row) {
+  const name = `${numFrames} frames ${width}x${height}`;
+  vae.enableWindowsBlackwellOptimizations({ fp8, autotune: false });
+  using _scope = configureAutocast(vae, { precision: "float16" });
+  const shape = { numFrames, width: width / FACTOR, height: height / FACTOR };
+  const data = new CpuGenerator(7).randn(CHANNELS * numFrames * shape.width * shape.height);
+  const within = limit === undefined ? {} : { maxBytes: limit * GIB };
+  const { message, peakBytes } = await vae.plan(shape, within);
+  const { result, row } = await timed(async () => (await vae.decode({ ...shape, data }, within)).data, rounds);
+  if (!firsts.has(name)) firsts.set(name, result);
+  const about = { name, autoencoder: "svd decode", fp8, limitGiB: limit, plan: message, plannedBytes: peakBytes };
+  return { ...about, ...row, distance: distance(result, firsts.get(name)!) };
+}
+
+/** Encodes and decodes 21 frames of 1280x720. */
+async function measureCausal(limit: number) {
+  const causal = await CausalVideoAutoencoder.withRandomWeights({ device, maxBytes: limit * GIB });
+  const [latentFrames, height, width] = [6, 90, 160];
+  const latents: Clip = {
+    values: new CpuGenerator(7).randn(16 * latentFrames * height * width),
+    dims: [latentFrames, height, width, 16],
+  };
+  const decoded = await timed(() => causal.decode(latents));
+  const frames: Clip = { ...decoded.result, values: decoded.result.values.map(Math.tanh) };
+  const encoded = await timed(() => causal.encode(frames));
+  await causal.close();
+  const name = `${frames.dims[0]} frames ${frames.dims[2]}x${frames.dims[1]}`;
+  return [
+    { name, autoencoder: "causal decode", limitGiB: limit, ...decoded.row },
+    { name, autoencoder: "causal encode", limitGiB: limit, ...encoded.row },
+  ];
+}
+
+const rows: object[] = [];
+function keep(result: object): void {
+  console.log(JSON.stringify(result));
+  rows.push(result);
+  if (options.json) writeFileSync(options.json, `${JSON.stringify({ ...about(), rows }, null, 1)}\n`);
+}
+for (const row of ROWS) keep(await measure(row).catch((error: unknown) => ({ ...row, error: String(error) })));
+await vae.close();
+for (const limit of CAUSAL_LIMITS)
+  try {
+    for (const row of await measureCausal(limit)) keep(row);
+  } catch (error) {
+    keep({ autoencoder: "causal", limitGiB: limit, error: String(error) });
+  }
+process.exitCode = rows.some((row) => "error" in row) ? 1 : 0;
