@@ -24,7 +24,7 @@ constexpr size_t kBlockBytes = size_t{8} << 20;
 constexpr size_t kShareBytes = size_t{256} << 10;
 
 /** One thread converts more slowly than a device sends, above all where it touches pages of `values` for the first time. */
-int converting_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4); }
+int converting_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8); }
 
 /** Pixels as they are stored, and where their numbers go. */
 struct Piece {
