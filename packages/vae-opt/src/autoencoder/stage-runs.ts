@@ -20,19 +20,27 @@ export interface StageRunsOptions {
   tuningFor(layout: GraphLayout): Promise<Tuning>;
   observer?: WorkObserver | undefined;
   signal?: AbortSignal | undefined;
-  /** What stages of the same shapes and recording take, where it is known already; what is found out is added. */
-  memories?: Map<string, PlanMemory> | undefined;
+  /** What is known of stages of the same shapes and recording already; what is found out is added. */
+  known?: KnownStages | undefined;
+}
+
+/** What was found out about the stages of a decode's shapes: to lay them out once more costs as much as a small decode. */
+export interface KnownStages {
+  /** What they take. */
+  memories: Map<string, PlanMemory>;
+  /** The stage that ran last, with what it has made of its weights. */
+  last?: { key: string; layout: GraphLayout } | undefined;
 }
 
 /** Lays stages out, each once, and runs them. */
 export class StageRuns {
-  private readonly memories: Map<string, PlanMemory>;
+  private readonly known: KnownStages;
   /** Most bytes that a stage took, weights, working memory and maps beside it included. */
   peakBytes = 0;
   private heldBytes = 0;
 
   constructor(private readonly options: StageRunsOptions) {
-    this.memories = options.memories ?? new Map();
+    this.known = options.known ?? { memories: new Map() };
   }
 
   get device(): Device {
@@ -52,8 +60,9 @@ export class StageRuns {
 
   /** What a stage takes by its layout, which is not kept. */
   async memoryOf(stage: VaeStage): Promise<PlanMemory> {
-    const memory = this.memories.get(stage.key) ?? (await this.record(stage)).memory;
-    this.memories.set(stage.key, memory);
+    const { memories } = this.known;
+    const memory = memories.get(stage.key) ?? (await this.record(stage)).memory;
+    memories.set(stage.key, memory);
     return memory;
   }
 
@@ -65,8 +74,9 @@ export class StageRuns {
   readonly run: StageRunner = async (stage, body) => {
     const { device, files, observer, tuningFor } = this.options;
     checkUnchanged(files);
-    // A stage that is run fills in what it tells of its graph, so it is recorded anew.
-    const layout = await this.record(stage);
+    const { known } = this;
+    const layout = known.last?.key === stage.key ? known.last.layout : await this.record(stage);
+    known.last = { key: stage.key, layout };
     const tuning = await tuningFor(layout);
     const plan = await Plan.load(device, layout, { batchInvariant: true, name: stage.name, observer, tuning });
     try {

@@ -1,5 +1,5 @@
 import { cancelledError, type Device, type DeviceKind, VdError } from "@vd/kernels-native";
-import { type GraphLayout, type PlanMemory, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
 import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
@@ -17,7 +17,7 @@ import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
 import { openVae, openVaeFile, type VaeComponents, type VaeSourceOptions } from "./open";
 import { choosePieces, type DecodePlanRequest, type PlannedDecode } from "./plan";
-import { StageRuns } from "./stage-runs";
+import { type KnownStages, StageRuns } from "./stage-runs";
 
 /** How to open an autoencoder. */
 export interface OpenVaeOptions extends VaeSourceOptions {
@@ -98,8 +98,8 @@ export class SvdAutoencoder extends OptimizableModel {
   private readonly vae: TemporalVae;
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
-  /** What stages of the last decode's shapes take: to lay them out for choosing pieces costs more than a small decode. */
-  private known: { key: string; memories: Map<string, PlanMemory> } = { key: "", memories: new Map() };
+  /** What is known of the last decode's stages. */
+  private known: { key: string; stages: KnownStages } = { key: "", stages: { memories: new Map() } };
 
   private constructor(
     private readonly components: VaeComponents,
@@ -215,6 +215,7 @@ export class SvdAutoencoder extends OptimizableModel {
   async close(): Promise<void> {
     this.isClosed = true;
     await this.queue.catch(() => undefined);
+    this.known = { key: "", stages: { memories: new Map() } };
     await this.device.trim();
   }
 
@@ -260,8 +261,8 @@ export class SvdAutoencoder extends OptimizableModel {
       rewrite: rewriteOf(switches),
     };
     const key = JSON.stringify([shape, switches]);
-    if (this.known.key !== key) this.known = { key, memories: new Map() };
-    return { vae: this.vae, shape, runs: this.runs(signal, this.known.memories) };
+    if (this.known.key !== key) this.known = { key, stages: { memories: new Map() } };
+    return { vae: this.vae, shape, runs: this.runs(signal, this.known.stages) };
   }
 
   private checkedFrames(video: VideoFrames): Omit<VideoFrames, "data"> {
@@ -291,10 +292,10 @@ export class SvdAutoencoder extends OptimizableModel {
     });
   }
 
-  private runs(signal: AbortSignal | undefined, memories?: Map<string, PlanMemory>): StageRuns {
+  private runs(signal: AbortSignal | undefined, known?: KnownStages): StageRuns {
     const { device, components, options } = this;
     const tuningFor = (layout: GraphLayout) => this.tuningFor(layout, signal);
-    return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor, memories });
+    return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor, known });
   }
 
   /** Runs `work` after what was called before, with the options as they are now. A call that is aborted while it waits for its
