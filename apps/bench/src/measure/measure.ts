@@ -109,7 +109,7 @@ function checkContenders(
 /** Returns results without rows. */
 export function emptyFile(options: MeasureOptions): BenchFile {
   // Where things lie on this machine says nothing to others.
-  const { peerScript, python, output, image, model, causalModel, calibration, ...told } = options;
+  const { peerScript, python, output, image, model, causalModel, seedvr, calibration, ...told } = options;
   return {
     format: "vd-bench",
     version: 1,
