@@ -52,7 +52,9 @@ class SeedvrPeer(diffusers_peer.Peer):
     def read(self, _, dtype):
         published = {key: value for key, value in settings(self.checkout, MODEL).items() if key != "__object__"}
         run = settings(self.checkout, INFERENCE)["vae"]
-        model = self.wrapper(**{**published, **self.arguments}, freeze_encoder=run["model"]["freeze_encoder"])
+        # On the device, where the random weights that it begins with are made faster.
+        with torch.device(self.device):
+            model = self.wrapper(**{**published, **self.arguments}, freeze_encoder=run["model"]["freeze_encoder"])
         model.requires_grad_(False).eval().to(device=self.device, dtype=dtype)
         weights = weights_of(self.model)
         # Its convolutions do not report keys that are missing.
