@@ -54,7 +54,8 @@ class SeedvrPeer(diffusers_peer.Peer):
         run = settings(self.checkout, INFERENCE)["vae"]
         # On the device, where the random weights that it begins with are made faster.
         with torch.device(self.device):
-            model = self.wrapper(**{**published, **self.arguments}, freeze_encoder=run["model"]["freeze_encoder"])
+            freeze = {"freeze_encoder": run["model"]["freeze_encoder"]}
+            model = self.wrapper(**{**published, **freeze, **self.arguments})
         model.requires_grad_(False).eval().to(device=self.device, dtype=dtype)
         weights = weights_of(self.model)
         # Its convolutions do not report keys that are missing.

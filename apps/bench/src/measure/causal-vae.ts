@@ -104,7 +104,7 @@ function directionOf(model: CausalVideoVae, direction: "encode" | "decode", { co
 
 /** Puts SeedVR's own code beside ours: its float32 result, if one is asked for, and the contender. */
 async function besideSeedvr(session: Session, peer: SeedvrPeer, part: "encode" | "decode", direction: Direction) {
-  const { work, context } = session;
+  const { work, context, file } = session;
   const { options, dtype } = context;
   const { shape, data } = direction.inputs;
   const run: SeedvrCase = {
@@ -116,6 +116,8 @@ async function besideSeedvr(session: Session, peer: SeedvrPeer, part: "encode" |
   const found = options.reference
     ? await attempt(session, "float32 reference", () => peer.reference(run))
     : { value: undefined };
+  if ("reason" in found)
+    file.notes.push(`causal-${part}-switches: no float32 reference (${found.reason}): distances are to the first row.`);
   const comparison = new Comparison("value" in found ? found.value : undefined);
   return { comparison, variants: [peer.variant(run, comparison)] };
 }
@@ -124,7 +126,8 @@ async function besideSeedvr(session: Session, peer: SeedvrPeer, part: "encode" |
  *  there is a checkout. */
 export async function measureCausalVae(session: Session, source: string): Promise<void> {
   const { context, signal, file } = session;
-  const { width, height, numFrames, seedvr, python, precision, threads, limitSeconds } = context.options;
+  const { width, height, numFrames, seedvr, python, precision, threads, alone } = context.options;
+  const limitSeconds = alone ? context.options.limitSeconds : undefined;
   let peer: SeedvrPeer | undefined;
   const stop = () => peer?.stop();
   signal.addEventListener("abort", stop, { once: true });

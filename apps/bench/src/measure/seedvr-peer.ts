@@ -98,11 +98,20 @@ export class SeedvrPeer {
    */
   async reference({ part, inputs, output }: SeedvrCase): Promise<Float32Array> {
     const { limitSeconds } = this.options;
-    const timer = limitSeconds === undefined ? undefined : setTimeout(() => this.stop(), 1000 * limitSeconds);
+    let isLate = false;
+    const giveUp = () => {
+      isLate = true;
+      this.stop();
+    };
+    const timer = limitSeconds === undefined ? undefined : setTimeout(giveUp, 1000 * limitSeconds);
     try {
       const peer = await this.peer();
       await peer.request("reference", { part, inputs, path: output });
       return readOutput(output);
+    } catch (error) {
+      if (!isLate) throw error;
+      const got = `more than ${limitSeconds} s, loading included`;
+      throw new VdError({ code: "unsupported", where: SEEDVR, expected: "a result within the limit", got });
     } finally {
       clearTimeout(timer);
     }

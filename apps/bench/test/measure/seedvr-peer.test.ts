@@ -91,15 +91,17 @@ describe("vd-bench vae --seedvr", () => {
       "import json, sys, time\n" +
         "for line in sys.stdin:\n" +
         "    request = json.loads(line)\n" +
-        "    if request['cmd'] == 'prepare': time.sleep(60)\n" +
+        "    if request['cmd'] in ('reference', 'prepare'): time.sleep(60)\n" +
         "    print(json.dumps({'id': request['id'], 'ok': True, 'versions': {}}), flush=True)\n",
     );
     const model = ["--causal-model", causalModel(), "--seedvr", emptyCheckout(), "--peer-script", script];
-    const limit = ["--alone", "--limit", "1", "--no-reference", "--contenders", "seedvr"];
+    const limit = ["--alone", "--limit", "1", "--contenders", "seedvr"];
     const { file, stderr } = await measureVae([...ONE_FRAME, ...model, ...limit]);
     const rows = file?.rows.map(({ suite, contender, reason }) => ({ suite, contender, reason }));
     const late = { contender: "seedvr", reason: "more than 1 s, loading included" };
     expect(rows, stderr).toEqual(CASES.map((suite) => ({ suite, ...late })));
+    const note = "no float32 reference (more than 1 s, loading included): distances are to the first row.";
+    expect(file!.notes).toEqual(CASES.map((suite) => `${suite}: ${note}`));
   });
 });
 
