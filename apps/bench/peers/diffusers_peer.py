@@ -48,7 +48,14 @@ def exact_float32(on):
     torch.backends.cudnn.allow_tf32 = not on
 
 
+def weight_bytes(module):
+    return sum(p.numel() * p.element_size() for p in module.parameters())
+
+
 class Peer:
+    """Parts of a model with PyTorch; peers of other models change what is theirs."""
+    libraries = ("diffusers", "transformers")
+
     def __init__(self):
         self.modules = {}
         self.compiled = {}
@@ -60,8 +67,7 @@ class Peer:
         cuda = torch.cuda.is_available()
         return {"device": torch.cuda.get_device_name() if cuda else "CPU", "cuda": cuda, "versions": {
             "python": sys.version.split()[0], "torch": torch.__version__, "cuda": torch.version.cuda,
-            "cudnn": torch.backends.cudnn.version(), "diffusers": version_of("diffusers"),
-            "transformers": version_of("transformers")}}
+            "cudnn": torch.backends.cudnn.version(), **{name: version_of(name) for name in self.libraries}}}
 
     def open(self, request):
         self.model, self.device = request["model"], request["device"]
@@ -82,10 +88,17 @@ class Peer:
         options = {"variant": self.variant(folder), "torch_dtype": dtype}
         return cls.from_pretrained(self.model, subfolder=folder, **options).to(self.device).eval()
 
+    def folder(self, part):
+        return SUBFOLDERS[part]
+
     def module(self, folder):
         if folder not in self.modules:
             self.modules[folder] = self.read(folder, self.dtype)
         return self.modules[folder]
+
+    def load(self, part):
+        """Brings what a part needs to the device, before it is timed."""
+        self.module(self.folder(part))
 
     def upcasts(self, part, vae):
         return part == "encode" and getattr(vae.config, "force_upcast", False)
@@ -124,7 +137,7 @@ class Peer:
         part, mode = request["part"], request["mode"]
         if part == "e2e":
             return self.generate(request)
-        module = self.module(SUBFOLDERS[part])
+        module = self.module(self.folder(part))
         upcast = self.upcasts(part, module) and self.dtype != torch.float32
         if upcast:
             module.to(torch.float32)
@@ -151,25 +164,29 @@ class Peer:
         start = time.perf_counter()
         if part != "e2e":
             self.inputs[part] = self.load_inputs(request["inputs"])
-            self.module(SUBFOLDERS[part])
+            self.load(part)
         self.synchronize()
         load_us = (time.perf_counter() - start) * 1e6
-        first_us, _ = self.timed({**request, "steps": 2})
-        others = self.weight_bytes(None if part == "e2e" else SUBFOLDERS[part])
+        # Its result goes at once: the memory of the second run is that of one result.
+        first_us = self.timed({**request, "steps": 2})[0]
+        others = self.unused_bytes(part)
         if self.device == "cuda":
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         _, output = self.timed({**request, "steps": 2})
         self.outputs[part, request["mode"]] = output
-        peak = torch.cuda.max_memory_allocated() - others if self.device == "cuda" else None
-        return {"loadUs": load_us, "firstUs": first_us, "peakBytes": peak}
+        result = {"loadUs": load_us, "firstUs": first_us}
+        if self.device != "cuda":
+            return {**result, "peakBytes": None}
+        return {**result, "peakBytes": torch.cuda.max_memory_allocated() - others,
+                "reservedBytes": torch.cuda.max_memory_reserved()}
 
-    def weight_bytes(self, needed):
-        """Of loaded modules that a part does not use."""
+    def unused_bytes(self, part):
+        """Weights on the device that a part does not use."""
+        needed = None if part == "e2e" else self.folder(part)
         if needed is None:
             return 0
-        return sum(p.numel() * p.element_size() for name, module in self.modules.items() if name != needed
-                   for p in module.parameters())
+        return sum(weight_bytes(module) for name, module in self.modules.items() if name != needed)
 
     def run(self, request):
         return {"timesUs": [self.timed(request)[0] for _ in range(request["repeats"])]}
@@ -189,7 +206,7 @@ class Peer:
         rounded = {name: t.to(self.dtype).float() if name != "timestep" and part != "encode" else t
                    for name, t in inputs.items()}
         exact_float32(True)
-        module = self.read(SUBFOLDERS[part], torch.float32)
+        module = self.read(self.folder(part), torch.float32)
         try:
             self.save(self.call(part, "eager", module, rounded), request["path"])
         finally:
@@ -349,8 +366,7 @@ def reason_of(error):
     return f"{type(error).__name__}: {text}"
 
 
-def main():
-    peer = Peer()
+def main(peer):
     for line in sys.stdin:
         request = json.loads(line)
         if request["cmd"] == "exit":
@@ -364,4 +380,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(Peer())

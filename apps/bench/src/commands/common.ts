@@ -19,8 +19,9 @@ export function ownFile(folder: string, name: string): string {
   return places.find((path) => existsSync(path)) ?? places[0]!;
 }
 
-/** The peer's script. */
-export const peerScript = (): string => ownFile("peers", "diffusers_peer.py");
+/** The peer's script, and that of SeedVR's own code. */
+export const peerScript = (name: "diffusers_peer" | "seedvr_vae" = "diffusers_peer"): string =>
+  ownFile("peers", `${name}.py`);
 
 /**
  * The folder of the small model of this repository: installed, or beside a packed program.

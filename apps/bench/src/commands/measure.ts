@@ -6,6 +6,7 @@ import { RANDOM_WEIGHTS } from "../measure/causal-vae";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
 import { type MeasureOptions, PARTS, PEER_MODES, VAE_CASES } from "../measure/options";
+import { checkCheckout } from "../measure/seedvr-peer";
 import { LAUNCH_LINE } from "../measure/start";
 import { rowsTable } from "../measure/table";
 import {
@@ -45,6 +46,16 @@ function readCausalModel(path: string): string {
   throw new VdError({ code: "io", where: "--causal-model", expected, got: path, hint: "Check the path." });
 }
 
+/** @throws VdError `io` for a folder that is no checkout, `attr` without the autoencoder beside which it would run */
+function readSeedvr(folder: string, { causalModel, peerScript: script }: Texts): MeasureOptions["seedvr"] {
+  if (causalModel === undefined)
+    throw new VdError({
+      ...{ code: "attr", where: "--seedvr", expected: "--causal-model too, beside which it runs", got: "none" },
+      hint: "Give a model, or --causal-model random.",
+    });
+  return { folder: checkCheckout(folder), script: script === undefined ? peerScript("seedvr_vae") : String(script) };
+}
+
 /**
  * Options of everything that runs a model folder.
  *
@@ -78,6 +89,7 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     threads: readThreads(textOf(texts, "threads")),
     image: texts.image === undefined ? undefined : text("image"),
     causalModel: texts.causalModel === undefined ? undefined : readCausalModel(text("causalModel")),
+    seedvr: texts.seedvr === undefined ? undefined : readSeedvr(text("seedvr"), texts),
   };
 }
 

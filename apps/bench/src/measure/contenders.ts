@@ -107,7 +107,10 @@ export async function peerContender(
   reference: Float32Array | undefined,
 ): Promise<Contender> {
   const request = { part, mode };
-  const { loadUs, firstUs, peakBytes } = await peer.request("prepare", { ...request, inputs: files.inputs });
+  const { loadUs, firstUs, peakBytes, reservedBytes } = await peer.request("prepare", {
+    ...request,
+    inputs: files.inputs,
+  });
   await peer.request("output", { ...request, path: files.output });
   const error = reference && relativeL2(readOutput(files.output), reference);
   return {
@@ -116,6 +119,7 @@ export async function peerContender(
       loadUs: Number(loadUs),
       firstUs: Number(firstUs),
       ...(typeof peakBytes === "number" ? { peakBytes } : {}),
+      ...(typeof reservedBytes === "number" ? { reservedBytes } : {}),
       ...(error === undefined ? {} : { error }),
     },
     run: async (repeats) => (await peer.request("run", { ...request, repeats })).timesUs as number[],
@@ -128,7 +132,7 @@ export const peerName = (mode: PeerMode): string =>
   ({ eager: "diffusers", compile: "diffusers-compile", onnxruntime: "onnxruntime", tensorrt: "tensorrt" })[mode];
 
 /** Whose reasons stand for themselves: they are in the row of the peer. */
-const PEERS = ["diffusers", "pytorch", "onnxruntime", "tensorrt"];
+const PEERS = ["diffusers", "pytorch", "onnxruntime", "tensorrt", "seedvr"];
 
 /** Why a contender has no figures, as its row says it. */
 export function reasonOf(error: unknown): string {

@@ -109,7 +109,7 @@ function checkContenders(
 /** Returns results without rows. */
 export function emptyFile(options: MeasureOptions): BenchFile {
   // Where things lie on this machine says nothing to others.
-  const { peerScript, python, output, image, model, causalModel, calibration, ...told } = options;
+  const { peerScript, python, output, image, model, causalModel, seedvr, calibration, ...told } = options;
   return {
     format: "vd-bench",
     version: 1,
@@ -128,7 +128,8 @@ export function emptyFile(options: MeasureOptions): BenchFile {
 async function startPeer(options: MeasureOptions, file: BenchFile, reporter: Reporter) {
   const modes: readonly PeerMode[] = options.peers;
   const isAsked = options.reference || modes.some(isPythonPeer);
-  if (!isAsked) return { peer: undefined, modes };
+  // Cases may leave out all that it has a part in.
+  if (!isAsked || !options.parts.some((part) => hasCase(options, part))) return { peer: undefined, modes };
   const peer = new PeerProcess("diffusers", options.python, [options.peerScript]);
   try {
     const { versions, device } = await peer.request("hello");

@@ -21,7 +21,7 @@ import type { PeerProcess } from "./peer-process";
 import type { BenchFile, BenchRow } from "./report";
 import { type SelfProgram, startContenders } from "./start";
 import { takeTurns } from "./turns";
-import { type RecordVariant, type VaeVariant, vaeVariants } from "./vae-variants";
+import { Comparison, type RecordVariant, type VaeVariant, vaeVariants } from "./vae-variants";
 
 /** A measurement under way. */
 export interface Session {
@@ -53,7 +53,11 @@ type Attempt<T> = { value: T } | { reason: string };
  *
  * @throws the signal's reason
  */
-async function attempt<T>({ signal, reporter }: Session, what: string, body: () => Promise<T>): Promise<Attempt<T>> {
+export async function attempt<T>(
+  { signal, reporter }: Session,
+  what: string,
+  body: () => Promise<T>,
+): Promise<Attempt<T>> {
   reporter.note(`  ${what}`);
   try {
     return { value: await body() };
@@ -103,15 +107,16 @@ async function race(session: Session, field: Field, rounds: number, repeats: num
 
 /**
  * Loads a contender for a field, unless others are asked for; alone it is timed and let go of at once, and its row is on the disk.
- * load: with what stops it and its runs. Returns it, also where it is let go of, if it could be loaded.
+ * load: with what stops it and its runs. stop: ends what runs in another program, which nothing else does. Returns it, also where it is let go of, if it could be loaded.
  */
 async function enter<C extends Contender>(
   session: Session,
   field: Field,
   contender: string,
   load: (signal: AbortSignal) => Promise<C>,
+  stop?: (why: string) => void,
 ): Promise<C | undefined> {
-  const { context, signal, peer } = session;
+  const { context, signal } = session;
   const { alone, limitSeconds, contenders, rounds, repeats } = context.options;
   if (contenders && !contenders.includes(contender)) {
     session.leftOut.add(contender);
@@ -127,8 +132,7 @@ async function enter<C extends Contender>(
   const timer = setTimeout(
     () => {
       late.abort(new Error(message));
-      // Nothing else ends what the peer's program does.
-      if (isPeer(contender)) peer?.stop();
+      stop?.(message);
     },
     1000 * (limitSeconds ?? NO_LIMIT_SECONDS),
   );
@@ -140,8 +144,6 @@ async function enter<C extends Contender>(
     return "value" in made ? made.value : undefined;
   } finally {
     clearTimeout(timer);
-    if (late.signal.aborted && isPeer(contender))
-      Object.assign(session, { peer: undefined, missing: `${contender} took ${message}` });
     await context.device.trim();
     await session.save();
   }
@@ -149,9 +151,6 @@ async function enter<C extends Contender>(
 
 /** Longer than anything is measured; timers take no more than 24 days. */
 const NO_LIMIT_SECONDS = 1e6;
-
-/** Whether the Python program runs a contender. */
-const isPeer = (contender: string): boolean => contender.startsWith("diffusers");
 
 /** TensorRT runs as a stage of the pipeline, with our own stages around it. */
 const endToEndOnly = (part: PlanPart) =>
@@ -182,8 +181,15 @@ async function enterPeer(
   mode: PeerMode,
   load: () => Promise<Contender>,
 ): Promise<void> {
-  if (!isPythonPeer(mode) || session.peer !== undefined) await enter(session, field, peerName(mode), load);
-  else field.add(peerName(mode), absent(session));
+  const name = peerName(mode);
+  const { peer } = session;
+  const stop = (why: string) => {
+    peer?.stop();
+    Object.assign(session, { peer: undefined, missing: `${name} took ${why}` });
+  };
+  if (!isPythonPeer(mode)) await enter(session, field, name, load);
+  else if (peer !== undefined) await enter(session, field, name, load, stop);
+  else field.add(name, absent(session));
 }
 
 /** The float32 result of the peer. */
@@ -264,7 +270,7 @@ export async function caseTurns(
 ): Promise<void> {
   const { rounds, repeats } = session.context.options;
   const field = new Field(suite, name);
-  for (const { name: contender, load } of variants) await enter(session, field, contender, load);
+  for (const { name: contender, load, stop } of variants) await enter(session, field, contender, load, stop);
   await race(session, field, rounds, repeats);
 }
 
@@ -276,7 +282,7 @@ export function measureSwitches(
 ): Promise<void> {
   const { context } = session;
   const record: RecordVariant = (dtype, rewrite) => plainPart({ ...context, dtype }, part, rewrite);
-  const variants = vaeVariants({ device: context.device, record, reference });
+  const variants = vaeVariants({ device: context.device, record, comparison: new Comparison(reference) });
   return caseTurns(session, { suite: `${part}-switches`, name: caseName(part, context) }, variants);
 }
 

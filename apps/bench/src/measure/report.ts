@@ -9,7 +9,7 @@ export interface BenchRow extends Partial<Summary> {
   /** Shape or case within the suite. */
   name: string;
   /** ours, ours-graph, unfused (the sequence of our ops that an op fuses), one of the autoencoder's ways (ours-plain,
-   *  ours-optimised, …), or a peer's name. */
+   *  ours-optimised, …), or a peer's name: diffusers, seedvr, … */
   contender: string;
   /** Of one run. */
   flops?: number;
@@ -25,6 +25,8 @@ export interface BenchRow extends Partial<Summary> {
   float64Elements?: number;
   /** Device memory that the run took beyond what was in use before; on the CPU what was planned. */
   peakBytes?: number;
+  /** What PyTorch's allocator held of the device at most, unused pieces included. */
+  reservedBytes?: number;
   /** What the plan allocates, and what packed weights take. */
   plannedBytes?: number;
   packedBytes?: number;

@@ -10,6 +10,20 @@ export interface VaeVariant {
   name: string;
   /** signal: stops it, also while it runs later. */
   load(signal: AbortSignal): Promise<Contender>;
+  /** Ends what runs elsewhere and knows of no signal. */
+  stop?(): void;
+}
+
+/** Holds results against a reference, or, where there is none, against the first of them. */
+export class Comparison {
+  constructor(private reference: Float32Array | undefined) {}
+
+  /** The fact of a row, the relative L2 distance; none for what the others are held against. */
+  of(output: Float32Array): { error?: number } {
+    const { reference } = this;
+    this.reference ??= output;
+    return reference ? { error: relativeL2(output, reference) } : {};
+  }
 }
 
 /** Lays out what is measured, for a type of activations and a way of recording. */
@@ -19,20 +33,22 @@ export type RecordVariant = (dtype: DType, rewrite: RewriteCall | undefined) => 
 export interface VariantOptions {
   device: Device;
   record: RecordVariant;
-  /** A result to hold them against; default: that of the plain path. */
-  reference: Float32Array | undefined;
+  /** What their results are held against. */
+  comparison: Comparison;
 }
 
 const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, fusedNorm: false, winograd: false, fp8: false };
 const EVERYTHING = { fusedSilu: true, fusedUpsample: true, fusedNorm: true, winograd: false, fp8: true };
+
+/** How calls are recorded so that nothing is fused: op by op, as PyTorch runs them without a compiler. */
+export const opByOp = (): RewriteCall | undefined => rewriteOf(NOTHING_FUSED);
 
 const unavailable = (reason: string): VdError =>
   new VdError({ code: "unsupported", where: "vae", expected: "a device for it", got: reason });
 
 /** Returns an autoencoder on the plain path, optimised, with 16-bit activations too, and in 8 bits, as far as the device has
  *  them. */
-export function vaeVariants({ device, record, reference }: VariantOptions): VaeVariant[] {
-  let compared = reference;
+export function vaeVariants({ device, record, comparison }: VariantOptions): VaeVariant[] {
   interface Way {
     dtype: DType;
     rewrite?: RewriteCall | undefined;
@@ -40,8 +56,7 @@ export function vaeVariants({ device, record, reference }: VariantOptions): VaeV
   }
   const load = async (name: string, signal: AbortSignal, { dtype, rewrite, tuning }: Way): Promise<Contender> => {
     const made = await ourContender(device, record(dtype, rewrite), { capture: false, name, tuning, signal });
-    if (compared) made.facts.error = relativeL2(made.output, compared);
-    compared ??= made.output;
+    Object.assign(made.facts, comparison.of(made.output));
     return made;
   };
   const half = async (name: string, signal: AbortSignal) => {
@@ -53,7 +68,7 @@ export function vaeVariants({ device, record, reference }: VariantOptions): VaeV
     if (!available) throw unavailable(reason);
     return load(name, signal, { dtype: "f16", rewrite: rewriteOf(EVERYTHING) });
   };
-  const plain: Way = { dtype: "f32", rewrite: rewriteOf(NOTHING_FUSED), tuning: false };
+  const plain: Way = { dtype: "f32", rewrite: opByOp(), tuning: false };
   return [
     { name: "ours-plain", load: (signal) => load("ours-plain", signal, plain) },
     { name: "ours-optimised", load: (signal) => load("ours-optimised", signal, { dtype: "f32" }) },

@@ -24,6 +24,11 @@ export const BENCH_TABLE = {
     doc: "The causal autoencoder of SeedVR2, measured too: its file or folder, or random for weights of its sizes.",
     cli: { flags: "--causal-model <PATH>" },
   },
+  seedvr: {
+    kind: text("a folder"),
+    doc: "A checkout of https://github.com/ByteDance-Seed/SeedVR: its own PyTorch code runs beside ours in the causal autoencoder's cases, on the same weights, as the contender seedvr. It needs a Python with torch, diffusers, einops and PyYAML.",
+    cli: { flags: "--seedvr <DIR>" },
+  },
   rounds: { kind: COUNT, doc: "Turns of each contender.", default: always(5), cli: { flags: "--rounds <N>" } },
   repeats: {
     kind: COUNT,

@@ -1,10 +1,11 @@
 import { allocateBuffer, type Device } from "@vd/kernels-native";
-import { makeStorage, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
+import { layoutGraph, makeStorage, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { causalVaeTensors } from "../../src/causal-video/tensors";
-import { CausalVideoAutoencoder, SEEDVR2_VAE_CONFIG } from "../../src/index";
+import { CausalVideoAutoencoder, rewriteOf, SEEDVR2_VAE_CONFIG } from "../../src/index";
 
 const GIB = 2 ** 30;
+const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, fusedNorm: false, winograd: false, fp8: false };
 
 describe("SeedVR2's autoencoder at full size in float16, clips of any length", () => {
   beforeEach(() => void vi.spyOn(process, "availableMemory").mockReturnValue(128 * GIB));
@@ -37,6 +38,27 @@ describe("SeedVR2's autoencoder at full size in float16, clips of any length", (
       expect(bytes).toBeLessThanOrEqual(gibibytes * GIB);
     }
   });
+
+  it.each([
+    ["encode", [1, 21, 720, 1280, 3], undefined, 178.4],
+    ["decode", [1, 6, 90, 160, 16], undefined, 463.3],
+    ["encode", [1, 21, 720, 1280, 3], NOTHING_FUSED, 178.4],
+    ["decode", [1, 6, 90, 160, 16], NOTHING_FUSED, 463.5],
+  ] as const)(
+    "takes as much work as the page says to %s %j, fused or not",
+    async (direction, dims, switches, tflop) => {
+      const { model } = await open();
+      const { cost } = layoutGraph(
+        (g) => {
+          const rewrite = switches && rewriteOf(switches);
+          if (rewrite) g.rewriteCalls(rewrite);
+          g.output("y", model[direction](g, g.input("x", dims)));
+        },
+        { dtype: "f16" },
+      );
+      expect(cost.flops / 1e12).toBeCloseTo(tflop, 1);
+    },
+  );
 
   it("says how much of the machine's memory strips would need where that is what is short", async () => {
     const request = { width: 1280, height: 720, maxBytes: 8 * GIB };
