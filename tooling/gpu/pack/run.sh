@@ -4,7 +4,7 @@
 #   goldens    the fixtures [--dtype float32|float16|bfloat16]
 #   generate   a video of the tiny model, or of --model DIR, as PNG frames in --out DIR
 #   measure    loading of weights, leaks over many generations, errors [--generations N] [--gigabytes N]
-#   decode     both autoencoders from arrays to arrays, that of --model DIR within limits of memory: time, memory, distance [--rounds N] [--json FILE]
+#   decode     both autoencoders from arrays to arrays, that of --model DIR within limits of memory: time, memory, distance [--only svd|causal] [--rounds N] [--json FILE]
 #   sizes      generations of --model DIR at many sizes, or at those named: memory, bits, event loop [--only NAME,NAME] [--steps N] [--rounds N]
 #   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--json FILE] [--repeats N]
 #   bench      vd-bench: make-model, measure, ops, doctor, ...; paths are this folder's

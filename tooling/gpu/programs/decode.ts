@@ -14,6 +14,8 @@ const { values: options } = parseArgs({
     model: { type: "string" },
     // Calls of each row; the first is not timed.
     rounds: { type: "string", default: "4" },
+    // One of the two autoencoders: svd or causal.
+    only: { type: "string" },
     json: { type: "string" },
   },
 });
@@ -139,9 +141,10 @@ function keep(result: object): void {
   rows.push(result);
   if (options.json) writeFileSync(options.json, `${JSON.stringify({ ...about(), rows }, null, 1)}\n`);
 }
-for (const row of ROWS) keep(await measure(row).catch((error: unknown) => ({ ...row, error: String(error) })));
+for (const row of options.only === "causal" ? [] : ROWS)
+  keep(await measure(row).catch((error: unknown) => ({ ...row, error: String(error) })));
 await vae.close();
-for (const limit of CAUSAL_LIMITS)
+for (const limit of options.only === "svd" ? [] : CAUSAL_LIMITS)
   try {
     for (const row of await measureCausal(limit)) keep(row);
   } catch (error) {

@@ -6,9 +6,16 @@ import { type Clip, collectClip, joinClips } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./open";
-import { type CausalVaePlan, checkRequest, type PlanRequest, planDirection, type StreamPlan } from "./planning";
+import {
+  type CausalVaePlan,
+  checkRequest,
+  type PlanRequest,
+  planDirection,
+  type StreamPlan,
+  spareBytes,
+} from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
-import { DirectionSessions } from "./session";
+import { type Direction, DirectionSessions } from "./session";
 import { type ClipSource, isClip, runStream } from "./stream";
 
 /** How the autoencoder is opened. */
@@ -97,7 +104,8 @@ export class CausalVideoAutoencoder {
     readonly dtype: DType,
     private readonly maxBytes: number | undefined,
   ) {
-    const resources = { model, device, dtype, isClosed: () => this.closed };
+    const makeRoom = (direction: Direction, bytes: number) => this.makeRoom(direction, bytes);
+    const resources = { model, device, dtype, isClosed: () => this.closed, makeRoom };
     this.encoding = new DirectionSessions("encode", resources);
     this.decoding = new DirectionSessions("decode", resources);
   }
@@ -165,7 +173,7 @@ export class CausalVideoAutoencoder {
    */
   async plan(request: PlanRequest): Promise<CausalVaePlan> {
     checkRequest(request, pictureFactor(this.config));
-    const { maxBytes = this.maxBytes } = request;
+    const { maxBytes = await this.budget() } = request;
     const encode = await planDirection("encode", this, { ...request, maxBytes });
     return { encode, decode: await planDirection("decode", this, { ...request, maxBytes }) };
   }
@@ -272,10 +280,21 @@ export class CausalVideoAutoencoder {
     });
   }
 
+  /** What one direction may take: the other's idle sessions make room for it. */
+  private async budget(): Promise<number> {
+    if (this.maxBytes !== undefined) return this.maxBytes;
+    return (await spareBytes(this.device)) + this.encoding.idleBytes + this.decoding.idleBytes;
+  }
+
+  private async makeRoom(direction: Direction, bytes: number): Promise<void> {
+    const other = direction === "encode" ? this.decoding : this.encoding;
+    if (other.idleBytes > 0 && bytes + other.idleBytes > (await this.budget())) await other.free();
+  }
+
   /** height, width: of latents. */
-  private planOne(direction: "encode" | "decode", height: number, width: number): Promise<StreamPlan> {
+  private async planOne(direction: Direction, height: number, width: number): Promise<StreamPlan> {
     const factor = pictureFactor(this.config);
-    const { maxBytes } = this;
-    return planDirection(direction, this, { height: height * factor, width: width * factor, maxBytes });
+    const size = { height: height * factor, width: width * factor };
+    return planDirection(direction, this, { ...size, maxBytes: await this.budget() });
   }
 }

@@ -57,7 +57,8 @@ const SPARE = 0.1;
 
 const spareHostBytes = () => (1 - SPARE) * (process.availableMemory?.() ?? freemem());
 
-async function spareBytes(device: Device): Promise<number> {
+/** What a device has to spare. */
+export async function spareBytes(device: Device): Promise<number> {
   if (device.kind === "cpu") return spareHostBytes();
   const { freeBytes, residentBytes } = await device.memory();
   return (1 - SPARE) * (freeBytes + residentBytes);

@@ -198,8 +198,22 @@ export class DirectionSessions {
 
   constructor(
     readonly direction: Direction,
-    readonly resources: Resources & { isClosed(): boolean },
+    readonly resources: Resources & {
+      isClosed(): boolean;
+      /** Lets go of what the other direction keeps, where both would take more than there is. */
+      makeRoom?(direction: Direction, bytes: number): Promise<void>;
+    },
   ) {}
+
+  /** Bytes on the device, without weights, of the sessions that nobody uses. */
+  get idleBytes(): number {
+    return this.idle.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Makes room for a stream that takes `bytes` with its weights. */
+  async makeRoom(bytes: number): Promise<void> {
+    await this.resources.makeRoom?.(this.direction, bytes);
+  }
 
   /** A session that nobody else uses. */
   async acquire(shape: PieceShape): Promise<Session> {

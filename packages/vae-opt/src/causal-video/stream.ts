@@ -135,6 +135,7 @@ class Run {
     const chosen = plan ?? (await planFor(height, width));
     const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
     this.latentsPerRun = chosen.latentsPerRun;
+    await this.sessions.makeRoom(chosen.bytes);
     this.session = await PictureSession.open(this.sessions, chosen, height / factor, width / factor);
   }
 

@@ -19,8 +19,8 @@ export const SMALL: CausalVaeConfig = parseCausalVaeConfig({
 });
 
 /** An autoencoder with random weights. */
-export const openSmall = (config = SMALL): Promise<CausalVideoAutoencoder> =>
-  CausalVideoAutoencoder.fromWeights(randomWeights().weights, config);
+export const openSmall = (config = SMALL, options: { maxBytes?: number } = {}): Promise<CausalVideoAutoencoder> =>
+  CausalVideoAutoencoder.fromWeights(randomWeights().weights, config, options);
 
 /** A clip of noise of about ±0.5. */
 export function noiseClip(dims: Clip["dims"], seed = 1): Clip {
