@@ -64,7 +64,7 @@ export async function spareBytes(device: Device): Promise<number> {
   return (1 - SPARE) * (freeBytes + residentBytes);
 }
 
-/** What a session takes: what is kept, the plan of the middle pieces and the largest other one; and its weights. */
+/** What a session takes: what is kept, the plan of the middle pieces and the largest other one, in one arena; and its weights. */
 async function sessionBytes(resources: Resources, direction: Direction, shape: PieceShape) {
   const stream = new StreamMemory();
   const statistics = statisticsFor(shape);
@@ -73,8 +73,9 @@ async function sessionBytes(resources: Resources, direction: Direction, shape: P
   const middle = await layoutOf(shape.latentsPerRun, false);
   const others = [await layoutOf(1, true)];
   if (shape.latentsPerRun > 1) others.push(await layoutOf(shape.latentsPerRun - 1, false));
-  const own = ({ ioBytes, arenaBytes }: typeof middle) => ioBytes + arenaBytes;
-  const bytes = stream.bytes + own(middle) + Math.max(...others.map(own)) + middle.weightBytes;
+  const arenaBytes = Math.max(middle.arenaBytes, ...others.map((other) => other.arenaBytes));
+  const ioBytes = middle.ioBytes + Math.max(...others.map((other) => other.ioBytes));
+  const bytes = stream.bytes + arenaBytes + ioBytes + middle.weightBytes;
   return { bytes, kept: stream.bytes };
 }
 

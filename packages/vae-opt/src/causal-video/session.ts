@@ -1,4 +1,4 @@
-import { type Device, type DType, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import {
   type Graph,
   type GraphLayout,
@@ -119,12 +119,16 @@ const MOST_PLANS = 2;
 /** The plans of one stream's pieces, and the frames that are kept from piece to piece. */
 export class Session {
   private readonly plans = new Map<string, Plan>();
+  /** Where plans keep what lies between layers: they run one after the other. */
+  private arena: DeviceBuffer | undefined;
 
   private constructor(
     readonly resources: Resources,
     readonly direction: Direction,
     readonly shape: PieceShape,
     readonly stream: StreamMemory,
+    /** Bytes of the usual plans' arena. */
+    private readonly usualArena: number,
   ) {}
 
   /**
@@ -135,10 +139,12 @@ export class Session {
   static async open(resources: Resources, direction: Direction, shape: PieceShape): Promise<Session> {
     const stream = new StreamMemory();
     const statistics = statisticsFor(shape);
-    await layoutPiece(resources, direction, shape, { latents: 1, begins: true, stream, statistics });
+    const arenaOf = async (latents: number, begins: boolean) =>
+      (await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics })).memory.arenaBytes;
+    const usualArena = Math.max(await arenaOf(1, true), await arenaOf(shape.latentsPerRun, false));
     await resources.device.prepare();
     await stream.allocate(resources.device);
-    return new Session(resources, direction, shape, stream);
+    return new Session(resources, direction, shape, stream, usualArena);
   }
 
   /**
@@ -155,14 +161,13 @@ export class Session {
 
   /** Bytes that the loaded plans take on the device, without weights. */
   get bytes(): number {
-    let bytes = this.stream.bytes;
-    for (const { memory } of this.plans.values()) bytes += memory.ioBytes + memory.arenaBytes;
+    let bytes = this.stream.bytes + (this.arena?.bytes ?? 0);
+    for (const { memory } of this.plans.values()) bytes += memory.ioBytes;
     return bytes;
   }
 
   async free(): Promise<void> {
-    for (const plan of this.plans.values()) await plan.free();
-    this.plans.clear();
+    await this.freeArena();
     await this.stream.free();
   }
 
@@ -181,9 +186,27 @@ export class Session {
     if (this.plans.size >= MOST_PLANS || (others.length > 0 && key !== usual)) await this.unload(others[0]!);
     const statistics = statisticsFor(shape);
     const layout = await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics });
-    const plan = await Plan.load(resources.device, layout, { batchInvariant: true, name: `${direction} ${key}` });
+    const arena = await this.arenaOf(layout.memory.arenaBytes);
+    const options = { batchInvariant: true, name: `${direction} ${key}`, arena };
+    const plan = await Plan.load(resources.device, layout, options);
     this.plans.set(key, plan);
     return plan;
+  }
+
+  /** The arena, of `bytes` at least. A larger one takes the place of the one before, and of the plans in it. */
+  private async arenaOf(bytes: number): Promise<DeviceBuffer> {
+    if (this.arena && this.arena.bytes >= bytes) return this.arena;
+    await this.freeArena();
+    this.arena = await this.resources.device.allocate(Math.max(bytes, this.usualArena, 1));
+    return this.arena;
+  }
+
+  private async freeArena(): Promise<void> {
+    for (const plan of this.plans.values()) await plan.free();
+    this.plans.clear();
+    const { arena } = this;
+    this.arena = undefined;
+    await arena?.free();
   }
 
   private async unload(key: string): Promise<void> {
