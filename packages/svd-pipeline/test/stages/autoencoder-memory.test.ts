@@ -1,6 +1,6 @@
 import { OPS } from "@vd/kernels-native";
-import { layoutGraph } from "@vd/tensor";
-import { chooseDecodePieces, describePieces, tileStages } from "@vd/vae-opt";
+import { type Graph, layoutGraph } from "@vd/tensor";
+import { chooseDecodePieces, describePieces, rewriteOf, tileStages } from "@vd/vae-opt";
 import { describe, expect, it } from "vitest";
 import { makeModels } from "../../src/opening/models";
 import { decodeShape, decodeStage, type StageShape } from "../../src/stages/definitions";
@@ -71,6 +71,22 @@ describe("Stable Video Diffusion's autoencoder at full size, 25 frames in float1
     const whole = statisticsWith(undefined);
     expect(whole.filter((norm) => norm.endsWith("moments")).length).toBeGreaterThan(30);
     for (const decodeChunk of [1, 2, 7, 9]) expect(statisticsWith(decodeChunk)).toEqual(whole);
+  });
+
+  it("records each convolution as one op, with its norm or without, however few frames it computes at a time", () => {
+    const convolutionsWith = (decodeChunk: number | undefined) => {
+      const clip = { numFrames: 25, width: 1024, height: 576, factor: 8, rows: 2, dtype: "f16" } as const;
+      const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fusedNorm: true, winograd: false, fp8: false });
+      const build = function* (g: Graph) {
+        if (rewrite) g.rewriteCalls(rewrite);
+        yield* decodeStage({ vae }, { ...clip, decodeChunk }).build(g);
+      };
+      const { rows } = layoutGraph(build, { dtype: "f16" }).graph;
+      return [...new Set(rows.filter(({ op }) => /conv/.test(op)).map(({ op, name }) => `${name} ${op}`))].sort();
+    };
+    const whole = convolutionsWith(undefined);
+    expect(whole.filter((row) => row.endsWith("temporal_res_block.conv2 group_norm_conv"))).toHaveLength(3);
+    for (const decodeChunk of [1, 2, 4, 5, 9]) expect(convolutionsWith(decodeChunk)).toEqual(whole);
   });
 
   it.each([

@@ -292,15 +292,12 @@ function* inPlace(
   for (const [begin, end] of chunks) {
     const [from, to] = [begin === 0 ? 0 : begin + 1, Math.min(end + 1, numFrames)];
     const past = Math.min(begin, 1) * WINDOW_PAST;
-    if (from < to) {
-      const made = frameRange(window, past, past + to - from);
-      second.norm(g, recordFirst(from, to, made), { stats, out: made });
-    }
+    if (from < to) recordFirst(from, to, frameRange(window, past, past + to - from));
+    // What is kept is not normalised yet: norm and convolution stay side by side, so that kernels of both at once give every part the same bits.
     const seen = frameRange(window, 0, past + to - from);
-    second.conv(g, seen, {
-      ...{ outScale: amount, residual: frameRange(x, begin, end), out: frameRange(x, begin, end) },
-      padding: [begin === 0 ? 1 : 0, end === numFrames ? 1 : 0, 0, 0, 0, 0],
-    });
+    const part = frameRange(x, begin, end);
+    const neighbours = [begin > 0, end < numFrames] as const;
+    runOfHalf(g, second, seen, { stats, neighbours, outScale: amount, residual: part, out: part });
     if (end < numFrames) keepLast(g, `${second.path}.kept`, seen);
     yield;
   }
