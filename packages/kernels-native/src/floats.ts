@@ -2,7 +2,7 @@ import { callNative } from "./errors";
 import { loadAddon } from "./load";
 
 /**
- * Returns the largest magnitude of `values`, NaN where one is not a number, 0 of none. Takes about 0.1 ms a million.
+ * Returns the largest magnitude of `values`, NaN where one is not a number, 0 of none.
  *
  * @throws VdError `attr` for what is no Float32Array
  */

@@ -124,14 +124,15 @@ const PIECES_UNDER_WAY = 4;
 
 /** How many elements go to the device at once: all where the addon reads them in place, in shared memory. */
 function pieceLength(data: ArrayLike<number>, dtype: DType): number {
-  const isStored = data instanceof STORED[dtype];
-  if (!isStored && !roundsOnWorker(data, dtype)) return ELEMENTS_PER_CONVERSION;
+  if (!(data instanceof STORED[dtype]) && !isRoundedByAddon(data, dtype)) return ELEMENTS_PER_CONVERSION;
   return types.isSharedArrayBuffer((data as HostArray).buffer) ? data.length : ELEMENTS_PER_COPY;
 }
 
-/** Types that the addon itself makes of float32 numbers, on its worker. */
-const roundsOnWorker = (data: ArrayLike<number>, dtype: DType): data is Float32Array =>
-  data instanceof Float32Array && (dtype === "f16" || dtype === "bf16");
+/** Types that the addon itself makes of float32 numbers, and into them, on its worker. */
+const isConverted = (dtype: DType) => dtype === "f32" || dtype === "f16" || dtype === "bf16";
+
+const isRoundedByAddon = (data: ArrayLike<number>, dtype: DType): data is Float32Array =>
+  data instanceof Float32Array && isConverted(dtype);
 
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
  *  not change meanwhile. */
@@ -147,7 +148,7 @@ export async function writeHost(
   const send = (at: number): Promise<void> => {
     checkCount(tensor.storage.name, tensor, data); // Each time: the caller may have transferred the memory to another thread meanwhile.
     const offset = start + at * elementBytes(tensor.dtype);
-    if (roundsOnWorker(data, tensor.dtype))
+    if (isRoundedByAddon(data, tensor.dtype))
       return buffer.writeFloats(data.subarray(at, at + length), tensor.dtype, offset);
     const piece = ArrayBuffer.isView(data)
       ? (data as Float32Array).subarray(at, at + length)
@@ -191,11 +192,8 @@ export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor)
   return unpack(buffer.readSync(new Uint8Array(spanBytes(tensor)), base + tensor.byteOffset), tensor);
 }
 
-/** Types that the addon itself turns into float32 numbers, on its worker. */
-const isConverted = (dtype: DType) => dtype === "f32" || dtype === "f16" || dtype === "bf16";
-
 /** Does what {@link readHostSync} does, for floats of 16 and 32 bits all of it off the event loop, and tells of these which is the
- *  first that is not finite. Other types have their whole range of numbers. */
+ *  first that is not finite. */
 export async function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<FloatsRead> {
   const { dims, dtype, pitch } = tensor;
   const byteOffset = base + tensor.byteOffset;

@@ -3,10 +3,12 @@
 // encodes and decodes. Needs --model DIR.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type Device, openDevice } from "@vd/kernels-native";
+import { median, relativeL2 } from "@vd/bench";
+import { openDevice } from "@vd/kernels-native";
 import { CpuGenerator } from "@vd/tensor";
 import { CausalVideoAutoencoder, type Clip, configureAutocast, SvdAutoencoder } from "@vd/vae-opt";
 import { about } from "./about";
+import { leastFree } from "./least-free";
 
 const { values: options } = parseArgs({
   options: {
@@ -50,42 +52,11 @@ const ROWS: readonly Row[] = [
 /** Memory for SeedVR2's, in GiB. */
 const CAUSAL_LIMITS = [80, 16];
 
-/** Root of the mean square of differences, relative to that of `b`. */
-function distance(a: Float32Array, b: Float32Array): number {
-  let [difference, size] = [0, 0];
-  for (const [i, value] of b.entries()) {
-    difference += (a[i]! - value) ** 2;
-    size += value ** 2;
-  }
-  return Math.sqrt(difference / size);
-}
-
-/** Runs `work` while it asks the device every 5 ms how much it has left. → the least. */
-async function leastFree(device: Device, work: () => Promise<void>): Promise<number> {
-  let [least, isRunning] = [Number.POSITIVE_INFINITY, true];
-  const watch = async () => {
-    while (isRunning) {
-      least = Math.min(least, (await device.memory()).freeBytes);
-      await new Promise((done) => setTimeout(done, 5));
-    }
-  };
-  const watching = watch();
-  try {
-    await work();
-  } finally {
-    isRunning = false;
-    await watching;
-  }
-  return least;
-}
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-
 /** Calls `work` as often as is asked for. The first call is watched and the others are timed: asking for memory takes a little time.
  *  → also what the device gave, beside `idle`, and the last result. */
 async function timed<T>(work: () => Promise<T>, rounds = Number(options.rounds)) {
   await device.trim();
-  const free = await leastFree(device, async () => void (await work()));
+  const { freeBytes } = await leastFree(device, work);
   const samplesMs: number[] = [];
   let result: T | undefined;
   for (let round = 1; round < rounds; round++) {
@@ -93,7 +64,7 @@ async function timed<T>(work: () => Promise<T>, rounds = Number(options.rounds))
     result = await work();
     samplesMs.push(performance.now() - start);
   }
-  return { result: result!, row: { medianMs: median(samplesMs), samplesMs, usedBytes: idle.freeBytes - free } };
+  return { result: result!, row: { medianMs: median(samplesMs), samplesMs, usedBytes: idle.freeBytes - freeBytes } };
 }
 
 const device = openDevice(options.device as "cpu" | "cuda");
@@ -113,7 +84,7 @@ async function measure({ width, height, numFrames, fp8 = false, limit, rounds }:
   const { result, row } = await timed(async () => (await vae.decode({ ...shape, data }, within)).data, rounds);
   if (!firsts.has(name)) firsts.set(name, result);
   const about = { name, autoencoder: "svd decode", fp8, limitGiB: limit, plan: message, plannedBytes: peakBytes };
-  return { ...about, ...row, distance: distance(result, firsts.get(name)!) };
+  return { ...about, ...row, distance: relativeL2(result, firsts.get(name)!) };
 }
 
 /** Encodes and decodes 21 frames of 1280x720. */

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { openDevice } from "@vd/kernels-native";
 import { type GenerateOptions, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { about } from "./about";
+import { leastFree } from "./least-free";
 import { joinSizeRuns } from "./size-runs";
 
 const { values: options } = parseArgs({
@@ -106,35 +107,26 @@ function levelDistance(a: Uint8Array, b: Uint8Array) {
 }
 
 async function measureOnce({ name, options: given, sameAs, near }: Size) {
-  let lowestFree = Number.POSITIVE_INFINITY;
-  let isRunning = true;
-  const watch = async () => {
-    while (isRunning) {
-      lowestFree = Math.min(lowestFree, (await device.memory()).freeBytes);
-      await new Promise((done) => setTimeout(done, 5));
-    }
-  };
   const image = picture(given);
   const turns = new TurnWatch();
-  const watching = device.kind === "cuda" ? watch() : undefined;
   const startMs = performance.now();
   const stepsMs: number[] = [];
-  const video = await pipeline.generate({
-    ...{ image, seed: 7, steps: Number(options.steps), ...given },
-    onProgress: ({ stage, stepUs }) => {
-      if (stage === "denoise" && stepUs !== undefined) stepsMs.push(stepUs / 1000);
-    },
+  const { result, freeBytes } = await leastFree(device, async () => {
+    const video = await pipeline.generate({
+      ...{ image, seed: 7, steps: Number(options.steps), ...given },
+      onProgress: ({ stage, stepUs }) => {
+        if (stage === "denoise" && stepUs !== undefined) stepsMs.push(stepUs / 1000);
+      },
+    });
+    return { video, totalMs: performance.now() - startMs, eventLoopWorstMs: turns.end() };
   });
-  const totalMs = performance.now() - startMs;
-  const eventLoopWorstMs = turns.end();
-  isRunning = false;
-  await watching;
+  const { video, totalMs, eventLoopWorstMs } = result;
   if (!frames.has(name)) frames.set(name, video.data);
   const first = sameAs === undefined ? undefined : frames.get(sameAs);
   const neighbour = near === undefined ? undefined : frames.get(near);
   return {
     ...{ name, sinceStartMs: startMs, totalMs, stepsMs, timings: video.timings, plannedBytes: video.peakBytes },
-    usedBytes: device.kind === "cuda" ? idle.freeBytes - lowestFree : undefined,
+    usedBytes: device.kind === "cuda" ? idle.freeBytes - freeBytes : undefined,
     eventLoopWorstMs,
     deviation: deviation(video.data),
     ...(first ? { sameAs, same: Buffer.compare(first, video.data) === 0 } : {}),

@@ -10,8 +10,6 @@ namespace {
 constexpr int32_t kMagnitude = 0x7fffffff;
 constexpr int32_t kInfinity = 0x7f800000;
 
-inline Ints choose(Ints mask, Ints yes, Ints no) { return (mask & yes) | (~mask & no); }
-
 /** Codes of float8 e4m3; see float_to_float8. */
 inline Ints float8_of(Floats value) {
   const Ints bits = bits_of(value), magnitude = bits & kMagnitude;

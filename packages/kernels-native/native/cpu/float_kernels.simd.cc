@@ -12,8 +12,6 @@ constexpr int32_t kMagnitude = 0x7fffffff;
 
 typedef uint16_t Halves __attribute__((vector_size(2 * Vec::kWidth)));
 
-inline Ints choose(Ints mask, Ints yes, Ints no) { return (mask & yes) | (~mask & no); }
-
 /** See float_to_half. */
 inline Ints half_of(Floats value) {
   const Ints bits = bits_of(value), magnitude = bits & kMagnitude, sign = (bits >> 16) & 0x8000;
@@ -43,8 +41,7 @@ template <DType TYPE> void narrow_to(const float* x, int64_t n, std::byte* y) {
 
 void narrow(const float* x, DType type, int64_t n, std::byte* y) {
   if (type == DType::f16) return narrow_to<DType::f16>(x, n, y);
-  if (type == DType::bf16) return narrow_to<DType::bf16>(x, n, y);
-  __builtin_memcpy(y, x, static_cast<size_t>(n) * sizeof(float));
+  narrow_to<DType::bf16>(x, n, y);
 }
 
 /** Magnitudes are in the order of their bits, those of NaN above all. */

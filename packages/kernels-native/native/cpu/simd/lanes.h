@@ -15,6 +15,9 @@ static inline Floats all_floats(float value) { return Floats{} + value; }
 static inline Ints bits_of(Floats x) { return reinterpret_cast<Ints>(x); }
 static inline Floats floats_of(Ints bits) { return reinterpret_cast<Floats>(bits); }
 
+/** The lanes of `yes` where all bits of `mask` are set, else those of `no`. */
+static inline Ints choose(Ints mask, Ints yes, Ints no) { return (mask & yes) | (~mask & no); }
+
 /** A whole vector at p. */
 template <class Lanes, class T> static inline Lanes read_lanes(const T* p) {
   Lanes lanes;
