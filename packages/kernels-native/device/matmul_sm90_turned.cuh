@@ -3,7 +3,9 @@
 //
 // 257 tokens (a picture for CLIP) are three tiles of 128 rows, the last of which has one; turned they are three tiles of 88.
 //
-// Most of what such a product takes is waiting: for weights from memory, and for what follows the last product. So a ring is as deep as
+// Where tokens are more, what is loaded counts: the blocks of a cluster have the same weights, and each loads a part of them for all.
+//
+// Most of what a small product takes is waiting: for weights from memory, and for what follows the last product. So a ring is as deep as
 // shared memory allows for the blocks that a multiprocessor has, and the tail begins in the registers of the sums: of a thread's sums half
 // are of one column and half of another, whose biases are there before the products.
 //
@@ -28,7 +30,9 @@ template <class T_, int kTileIndex> struct TurnedConfig {
   using T = T_;
   static constexpr TurnedTile kTile = kTurnedTiles[kTileIndex];
   static constexpr int kTokens = kTile.tokens, kColumns = kTile.columns, kStages = kTile.stages;
-  static constexpr int kConsumers = turned_consumers(kTile);
+  static constexpr int kConsumers = turned_consumers(kTile), kCluster = kTile.cluster;
+  /** Columns whose weights a block loads, for all of its cluster. */
+  static constexpr int kLoadedColumns = kColumns / kCluster;
   static constexpr int kTokenBytes = kTokens * 128, kWeightBytes = kColumns * 128, kStageBytes = turned_stage_bytes(kTile);
   /** Of a token's sums, in floats: the first four columns of every eight, and from kSumsHalf on the last four. A warp's fragments of
    *  eight columns by eight tokens lie in 32 banks, and so do the vectors that lanes read side by side. */
@@ -47,17 +51,26 @@ template <class Config> struct TurnedShared {
   __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
 };
 
-/** Where this block's tile begins. */
+/** Where this block's tile begins, and which of its cluster the block is. */
 struct TurnedPlace {
-  int firstToken, firstColumn;
+  int firstToken, firstColumn, rank;
 };
+
+/** The blocks of a cluster have the same columns of neighbouring tokens; the last one may have no tokens, it loads weights for the others. */
+template <class Config> __device__ __forceinline__ TurnedPlace turned_place(const MatmulTurnedParams& p) {
+  const int cluster = static_cast<int>(blockIdx.x) / Config::kCluster, rank = static_cast<int>(blockIdx.x) % Config::kCluster;
+  return {(cluster / p.numColumnTiles * Config::kCluster + rank) * Config::kTokens, cluster % p.numColumnTiles * Config::kColumns, rank};
+}
 
 /** The producer thread. Weights that nothing writes fill the ring before the launch before has ended. */
 template <class Config>
 __device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, const TurnedShared<Config>& shared, const TurnedPlace& place) {
   const auto load_weights = [&](const RingCursor<Config::kStages>& at, int k) {
     const uint32_t full = expect_bytes(shared, at, Config::kStageBytes);
-    ptx::tma_load_4d(shared.weights(at.stage), &p.weights, full, k * 64, 0, place.firstColumn, 0);
+    const int first = place.rank * Config::kLoadedColumns;
+    const uint32_t to = shared.weights(at.stage) + first * 128;
+    if constexpr (Config::kCluster == 1) ptx::tma_load_4d(to, &p.weights, full, k * 64, 0, place.firstColumn, 0);
+    else ptx::tma_multicast_4d(to, &p.weights, full, (1 << Config::kCluster) - 1, k * 64, 0, place.firstColumn + first, 0);
   };
   ptx::prefetch_tensor_map(&p.x);
   const int early = p.constantWeights ? min(p.numKBlocks, Config::kStages) : 0;
@@ -93,12 +106,12 @@ __device__ __forceinline__ void turned_multiply(float (&acc)[Config::kTokens / 2
     for (int step = 0; step < 4; ++step) Product::run(acc, a + step * 2, b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<1>();
-    if (k > 0) release_stage<1>(shared.empty_at(previous));
+    if (k > 0) release_stage<Config::kCluster>(shared.empty_at(previous));
     previous = at.stage;
     at.advance();
   }
   ptx::wgmma_wait<0>();
-  release_stage<1>(shared.empty_at(previous));
+  release_stage<Config::kCluster>(shared.empty_at(previous));
 }
 
 /** Where column `column` of a token's sums lies. */
@@ -163,24 +176,27 @@ __device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const
 }
 
 template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const MatmulTurnedParams& p) {
-  extern __shared__ uint8_t dynamicShared[];
-  const uint32_t base = shared_address(dynamicShared);
-  TurnedShared<Config> shared;
-  shared.ring = (base + 1023) & ~1023u;
+  extern __shared__ __align__(1024) uint8_t dynamicShared[];
+  const TurnedShared<Config> shared{shared_address(dynamicShared)};
   begin_next_launch();
-  const int tile = static_cast<int>(blockIdx.x);
-  const TurnedPlace place{tile / p.numColumnTiles * Config::kTokens, tile % p.numColumnTiles * Config::kColumns};
+  const TurnedPlace place = turned_place<Config>(p);
   if (threadIdx.x == 0) {
     for (int s = 0; s < Config::kStages; ++s) {
       ptx::mbarrier_init(shared.full_at(s), 1);
-      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32);
+      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32 * Config::kCluster);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  if constexpr (Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
 
   if (threadIdx.x >= Config::kConsumers) {
     if (threadIdx.x == Config::kConsumers) turned_produce<Config>(p, shared, place);
+    __syncwarp();
+    if constexpr (Config::kCluster > 1) ptx::cluster_arrive();
   } else {
     const int group = threadIdx.x / 128;
     const TurnedBias bias = turned_bias(p, place.firstColumn + turned_column(group));
@@ -188,14 +204,17 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
     if (p.epilogue.residual) turned_prefetch_residual<Config>(p, place);
     float acc[Config::kTokens / 2];
     turned_multiply<Config>(acc, shared, group, p.numKBlocks);
+    if constexpr (Config::kCluster > 1) ptx::cluster_arrive();
     const bool activated = p.epilogue.frameBias == nullptr;
     if (activated) turned_activate<Config>(acc, bias, p.epilogue.act);
-    float* sums = reinterpret_cast<float*>(dynamicShared + (shared.ring - base));
+    float* sums = reinterpret_cast<float*>(dynamicShared);
     ptx::named_barrier(1, Config::kConsumers);  // all have read the last stages
     turned_put_sums<Config>(acc, group, sums);
     ptx::named_barrier(1, Config::kConsumers);
     turned_finish<Config>(p, place, sums, activated);
   }
+  // A block may not leave while others still signal its barriers.
+  if constexpr (Config::kCluster > 1) ptx::cluster_wait();
 }
 
 }  // namespace vd::device

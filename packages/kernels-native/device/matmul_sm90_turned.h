@@ -19,22 +19,23 @@ struct MatmulTurnedParams {
 };
 
 /** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens; how many stages of 64 channels
- *  are under way, and so how many blocks a multiprocessor has room for. */
+ *  are under way, and so how many blocks a multiprocessor has room for; blocks of a cluster, which share their weights. */
 struct TurnedTile {
-  int tokens, columns, stages, minBlocks;
+  int tokens, columns, stages, minBlocks, cluster;
   const char* name;
 };
 /** Of those with equal tokens and columns the deepest ring first. */
-inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, "turned_m88n128"},
-                                              {32, 64, 16, 1, "turned_m32n64s16"},
-                                              {32, 64, 8, 2, "turned_m32n64s8"},
-                                              {32, 64, 4, 4, "turned_m32n64"}};
+inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, 1, "turned_m88n128"},
+                                              {32, 64, 16, 1, 1, "turned_m32n64s16"},
+                                              {32, 64, 8, 2, 1, "turned_m32n64s8"},
+                                              {32, 64, 4, 4, 1, "turned_m32n64"},
+                                              {96, 128, 7, 1, 2, "turned_m96n128x2"}};
 
 /** A warpgroup for every 64 columns multiplies, one thread of a further warp loads. */
 constexpr int turned_consumers(const TurnedTile& t) { return t.columns * 2; }
 constexpr int turned_threads(const TurnedTile& t) { return turned_consumers(t) + 32; }
 constexpr int turned_stage_bytes(const TurnedTile& t) { return (t.tokens + t.columns) * 128; }
-/** Dynamic shared memory: the ring of stages, its barriers, and 1 KiB to align it. */
-constexpr int turned_shared_bytes(const TurnedTile& t) { return t.stages * (turned_stage_bytes(t) + 16) + 1024; }
+/** Dynamic shared memory, which nothing lies in front of: the ring of stages, its barriers. */
+constexpr int turned_shared_bytes(const TurnedTile& t) { return t.stages * (turned_stage_bytes(t) + 16); }
 
 }  // namespace vd::device

@@ -43,6 +43,7 @@ const PROGRAMS = {
   sanitize: "tooling/gpu/programs/sanitize.ts",
   overhead: "tooling/measure/profiling/overhead.ts",
   kernels: "tooling/measure/profiling/kernels.ts",
+  sweep: "tooling/measure/cpu/sweep.ts",
 };
 const OPTIONS = {
   output: { type: "string", short: "o" },

@@ -13,6 +13,7 @@
 #              beside PyTorch where python3 has it; results as report/live-*.json beside this
 #   overhead   what profiling costs, of the tiny model or of --model DIR [--frames N] [--size WxH] [--json FILE]
 #   kernels    kernels that CUPTI sees beside the launches that plans say [--model DIR] [--json FILE]
+#   sweep      the tiny model on this machine's CPU by numbers of threads and ways to multiply [--threads 1,2,4] [--math exact,fast,bf16] [--out FILE]
 #   sanitize   the suite's small cases under the toolkit's compute-sanitizer [--tool NAME] [--json FILE]
 #   all        the suite on all device codes, goldens in all types, measure; results as report/<device>.json beside this
 #   report     everything that reports/gpu has, with diffusers on PYTHONPATH beside ours; results in report/ beside this.
@@ -118,7 +119,7 @@ case $out in /*) ;; *) out=$PWD/$out ;; esac
 case $command in all | report | realtime) mkdir -p "$out" ;; esac
 case $command in
   suite | sanitize) node "$command" "$@" ;;
-  measure | generate | sizes | tune) node "$command" --model "$work/models/tiny-svd" "$@" ;;
+  measure | generate | sizes | tune | sweep) node "$command" --model "$work/models/tiny-svd" "$@" ;;
   decode) node decode --device cuda "$@" ;;
   bench | live) node "$command" "$@" ;;
   overhead) node overhead --model "$work/models/tiny-svd" --device cuda "$@" ;;
@@ -138,5 +139,5 @@ case $command in
     report
     exit $status
     ;;
-  *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -1,5 +1,6 @@
 // Times tiny-svd on the CPU for numbers of threads and ways to multiply, turn by turn, and says how far the frames are from the exact
-// ones: `npx tsx tooling/measure/cpu/sweep.ts [--threads 1,2] [--math exact,fast,bf16] [--rounds 3] [--steps 5] [--out FILE.json]`.
+// ones: `npx tsx tooling/measure/cpu/sweep.ts [--threads 1,2] [--math exact,fast,bf16] [--rounds 3] [--steps 5] [--model DIR]
+// [--out FILE.json]`, and `sweep` of the folder that `pnpm pack:gpu` makes.
 import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -14,11 +15,12 @@ const { values } = parseArgs({
     math: { type: "string", default: "exact,fast,bf16" },
     rounds: { type: "string", default: "3" },
     steps: { type: "string", default: "5" },
+    model: { type: "string", default: fileURLToPath(new URL("../../../models/tiny-svd", import.meta.url)) },
     out: { type: "string" },
   },
 });
 const steps = Number(values.steps);
-const model = fileURLToPath(new URL("../../../models/tiny-svd", import.meta.url));
+const { model } = values;
 const [width, height] = [128, 128];
 const image = { width, height, data: Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * 7919) % 251) };
 

@@ -122,6 +122,8 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   constexpr int64_t kFewTokens = 64;
   const bool few = a.axis == AttentionAxis::space && a.q.dim(2) <= kFewTokens && a.k.dim(2) <= kFewTokens;
   if (few) add_block_attention(a, device, true, out);
+  const bool split = !few && split_attention_wins(a, device);
+  if (split) add_split_attention(a, device, out);
   // First what is faster where both can: also for short sequences, whose tiles of 192 rows are emptier.
   if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
   if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
@@ -132,6 +134,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   add_portable_attention(a, device, out);
   if (few) add_range_attention(a, device, out);
   else add_block_attention(a, device, false, out);
+  if (!split) add_split_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;
 }

@@ -19,6 +19,12 @@ void add_range_attention(const AttentionArgs& args, const cuda::DeviceInfo& devi
 /** Adds the Hopper kernel in blocks of one warpgroup, where it goes ahead of the others or, with ahead false, where it does not. */
 void add_block_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, bool ahead, cuda::Candidates& out);
 
+/** Whether blocks that divide the keys go ahead of the other Hopper kernels. */
+bool split_attention_wins(const AttentionArgs& args, const cuda::DeviceInfo& device);
+
+/** Adds the Hopper kernels whose blocks divide the keys. */
+void add_split_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
+
 /** Adds the kernels of every architecture that can do the row. */
 void add_portable_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 

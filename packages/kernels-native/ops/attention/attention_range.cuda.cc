@@ -174,6 +174,32 @@ cuda::Variant staggered_variant(const AttentionArgs& a, const StaggeredTile& til
   return {std::string("sm90_staggered_") + tile.name, 0, {}, {std::move(launch)}};
 }
 
+/** The shapes of blocks that divide the keys, for the row's heads: the narrowest. */
+std::vector<const SplitTile*> split_tiles(const AttentionArgs& a) {
+  std::vector<const SplitTile*> found;
+  for (const SplitTile& each : kSplitTiles)
+    if (a.q.channels() / a.heads <= each.dim && (found.empty() || found.front()->dim == each.dim)) found.push_back(&each);
+  return found;
+}
+
+/** Tiles of 64 queries of all heads and frames. */
+int64_t num_small_tiles(const AttentionArgs& a) { return cuda::ceil_div(a.q.dim(2), kBlockRows) * a.q.dim(0) * a.q.dim(1) * a.heads; }
+
+/** Why blocks that divide the keys cannot do the row. */
+cuda::Reason split_reason(const AttentionArgs& a, const SplitTile& tile, const cuda::DeviceInfo& device) {
+  const int64_t least = int64_t{tile.parts - 1} * kRangeKeys;
+  return cuda::first_of({block_reason(a, device), cuda::if_so(a.k.dim(2) <= least, {"is for more than # keys", {least}})});
+}
+
+cuda::Variant split_variant(const AttentionArgs& a, const SplitTile& tile, const cuda::DeviceInfo& device) {
+  const AttentionRangeParams p = part_params(a, kBlockRows, device);
+  cuda::Launch launch = part_launch(a, "attention_sm90_split_" + cuda::type_name(a.q.dtype) + "_" + tile.name, p,
+                                    {kBlockRows, split_threads(tile), kBlockRows, kRangeKeys, kRangeKeys}, split_shared_bytes(tile));
+  launch.grid[0] = static_cast<uint32_t>(p.numTiles);
+  launch.overlapped = true;
+  return {std::string("sm90_split_") + tile.name, 0, {}, {std::move(launch)}};
+}
+
 /** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 (docs/kernels/attention.md): heads of more than 96
  * channels, of which a multiprocessor has two small blocks, which together load all keys twice. */
 bool staggered_wins(const AttentionArgs& a) {
@@ -226,6 +252,16 @@ void add_range_attention(const AttentionArgs& a, const cuda::DeviceInfo& device,
     if (out.allows({masked ? "sm90_masked_*" : "sm90_range_*"}, range_reason(a, masked, device)))
       for (const RangeTile* tile : range_tiles(a, masked, device)) out.add(range_variant(a, *tile, masked, device));
   if (out.allows({"sm90_masked_d512"}, large_head_reason(a, device))) out.add(large_head_variant(a, device));
+}
+
+bool split_attention_wins(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  return num_small_tiles(a) <= device.numSms && a.k.dim(2) > 2 * kRangeKeys;
+}
+
+void add_split_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  for (const SplitTile* tile : split_tiles(a))
+    if (out.allows({"sm90_split_", tile->name}, cuda::first_of({out.variance_reason(), split_reason(a, *tile, device)})))
+      out.add(split_variant(a, *tile, device));
 }
 
 void add_block_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, bool ahead, cuda::Candidates& out) {

@@ -59,4 +59,20 @@ constexpr int staggered_shared_bytes(const StaggeredTile& t) {
          16 * (4 + t.keyStages + t.valueStages);
 }
 
+/** The largest head of a block whose warpgroups share 64 rows (attention_split.sm90.cuh), into how many parts they divide the keys, and
+ *  tiles of keys, and as many of values, under way. */
+struct SplitTile {
+  int dim, parts, stages;
+  const char* name;
+};
+inline constexpr SplitTile kSplitTiles[] = {{48, 3, 6, "d48"},  {64, 3, 6, "d64"},  {64, 2, 6, "d64x2"}, {80, 2, 3, "d80"},
+                                            {96, 2, 3, "d96"}, {128, 2, 3, "d128"}};
+/** A further warpgroup loads. */
+constexpr int split_threads(const SplitTile& t) { return 128 * (t.parts + 1); }
+/** Dynamic shared memory, which nothing lies in front of: a tile of queries, keys and values, (maximum, sum) of each part's rows;
+ *  barriers. */
+constexpr int split_shared_bytes(const SplitTile& t) {
+  return range_slices(t.dim) * (kBlockRows + 2 * t.stages * kRangeKeys) * 128 + t.parts * kBlockRows * 8 + 8 * (1 + 4 * t.stages);
+}
+
 }  // namespace vd::device

@@ -184,12 +184,24 @@ __device__ __forceinline__ bool range_soften(RangeState& state, float (&scores)[
   return raised;
 }
 
+/** Stores a run of 32 channels of one of a thread's rows. o: its sums, those of the other row between them. */
+template <class Config>
+__device__ __forceinline__ void range_store_run(typename Config::T* at, const float* o, float inverse, int run, bool inside, int dim) {
+  const int lane = threadIdx.x & 3;
+  uint32_t v[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    v[i] = run * 4 + i < Config::kDim / 8 ? pack2<typename Config::T>(o[4 * i] * inverse, o[4 * i + 1] * inverse) : 0;
+  transpose_quad(v, lane);
+  const int c = run * 32 + lane * 8;
+  if (inside && c < dim) *reinterpret_cast<uint4*>(at + c) = make_uint4(v[0], v[1], v[2], v[3]);
+}
+
 /** Divides by the sums and stores outputs and log-sum-exp. A row without keys is 0. */
 template <class Config>
 __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const Work& w, const RangeState& state, float scale,
                                             const float (&out)[Config::kDim / 2], int row) {
   using T = typename Config::T;
-  const int lane = threadIdx.x & 3;
   T* y = static_cast<T*>(const_cast<void*>(p.y.data)) + sequence_base(p.y, w.batch, w.frame, w.head, p.dim);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -198,20 +210,10 @@ __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
     const bool inside = row + 8 * r < w.rowEnd;
     const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-    T* at = y + (row + 8 * r) * p.y.row;
 #pragma unroll
-    for (int block = 0; block < (Config::kDim + 31) / 32; ++block) {
-      uint32_t v[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float* o = out + (block * 4 + i) * 4 + 2 * r;
-        v[i] = block * 4 + i < Config::kDim / 8 ? pack2<T>(o[0] * inverse, o[1] * inverse) : 0;
-      }
-      transpose_quad(v, lane);
-      const int c = block * 32 + lane * 8;
-      if (inside && c < p.dim) *reinterpret_cast<uint4*>(at + c) = make_uint4(v[0], v[1], v[2], v[3]);
-    }
-    if (inside && lane == 0) store_lse(p, w, row + 8 * r, state.maxima[r] * scale, sum);
+    for (int run = 0; run < (Config::kDim + 31) / 32; ++run)
+      range_store_run<Config>(y + (row + 8 * r) * p.y.row, out + run * 16 + 2 * r, inverse, run, inside, p.dim);
+    if (inside && threadIdx.x % 4 == 0) store_lse(p, w, row + 8 * r, state.maxima[r] * scale, sum);
   }
 }
 

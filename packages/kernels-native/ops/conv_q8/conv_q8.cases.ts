@@ -285,6 +285,7 @@ export default defineCases(convQ8, {
     ...layer("svd-xt.unet.mid.res0.conv1", [2, 25, 9, 16, 1280], 1280, [1, 3, 3]),
     ...upsampling("svd-xt.vae.up0.upsample", [1, 2, 72, 128, 512], 512),
     ...upsampling("svd-xt.vae.up2.upsample", [1, 2, 288, 512, 256], 256),
+    ...layer("svd-xt.vae.up3.res1.conv1", [1, 2, 576, 1024, 128], 128, [1, 3, 3]),
     ...layer("unet-chain.first.down2", [1, 2, 16, 16, 768], 768, [1, 3, 3]),
     ...layer("unet-chain.first.down3", [1, 2, 8, 8, 1536], 1536, [1, 3, 3]),
     ...layer("unet-chain.first.down4", [1, 2, 4, 4, 3072], 3072, [1, 3, 3]),

@@ -1,5 +1,7 @@
 #include "matmul_turned.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "../../../device/matmul_sm90_turned.h"
@@ -13,10 +15,12 @@ namespace {
 int64_t num_tokens(const MatmulProblem& p) { return p.out[3]; }
 int64_t token_tiles(const MatmulProblem& p, const TurnedTile& tile) { return ceil_div(num_tokens(p), tile.tokens); }
 int64_t column_tiles(const MatmulProblem& p, const TurnedTile& tile) { return ceil_div(p.columns, tile.columns); }
-int64_t num_tiles(const MatmulProblem& p, const TurnedTile& tile) { return token_tiles(p, tile) * column_tiles(p, tile); }
+int64_t num_tiles(const MatmulProblem& p, const TurnedTile& tile) {
+  return round_up(token_tiles(p, tile), tile.cluster) * column_tiles(p, tile);
+}
 
 /** The shape that many tokens are no use for, of which few are left empty. */
-bool is_wide(const TurnedTile& tile) { return tile.columns == 128; }
+bool is_wide(const TurnedTile& tile) { return tile.columns == 128 && tile.cluster == 1; }
 
 /** Why a tile cannot do the problem, which is a linear. */
 Reason tile_reason(const MatmulProblem& p, const TurnedTile& tile, const DeviceInfo& device) {
@@ -59,11 +63,12 @@ Launch make_launch(const MatmulProblem& p, const TurnedTile& tile) {
   launch.symbol = std::string(p.symbolPrefix) + tile.name;
   launch.block = static_cast<uint32_t>(turned_threads(tile));
   launch.grid[0] = static_cast<uint32_t>(num_tiles(p, tile));
+  launch.cluster = static_cast<uint32_t>(tile.cluster);
   launch.sharedBytes = static_cast<uint32_t>(turned_shared_bytes(tile));
   launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulTurnedParams, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, x), Address::of(p.x.data), p, p.x.pitch, num_tokens(p), 1, tile.tokens));
-  launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, weights), p.weights, p, p.weightChannels, p.columns, 2, tile.columns));
+  launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, weights), p.weights, p, p.weightChannels, p.columns, 2, tile.columns / tile.cluster));
   return launch;
 }
 
@@ -84,7 +89,7 @@ bool few_tokens_win(const MatmulProblem& p, const DeviceInfo& device) {
 /** Of the tiles of 32 by 64, the one with the deepest ring of which all blocks run at once, or null where not even the last one's do. */
 const TurnedTile* small_tile(const MatmulProblem& p, const DeviceInfo& device) {
   for (const TurnedTile& tile : kTurnedTiles)
-    if (!is_wide(tile) && num_tiles(p, tile) <= int64_t{tile.minBlocks} * device.numSms) return &tile;
+    if (tile.columns == 64 && num_tiles(p, tile) <= int64_t{tile.minBlocks} * device.numSms) return &tile;
   return nullptr;
 }
 
@@ -96,17 +101,31 @@ bool few_tiles_win(const MatmulProblem& p, const DeviceInfo& device) {
   return tile != nullptr && (p.channels <= kFewChannels || p.channels <= kFewRings * tile->stages * block_channels(p));
 }
 
+/** Measured on an H200: where the blocks of one round fill most of the device, those that share weights load least. */
+bool shared_weights_win(const MatmulProblem& p, const TurnedTile& tile, const DeviceInfo& device) {
+  constexpr int64_t kLeastChannels = 640;
+  return tile.cluster > 1 && !tile_reason(p, tile, device) && 3 * num_tiles(p, tile) >= 2 * device.numSms && p.channels >= kLeastChannels;
+}
+bool shared_weights_win(const MatmulProblem& p, const DeviceInfo& device) {
+  return std::any_of(std::begin(kTurnedTiles), std::end(kTurnedTiles),
+                     [&](const TurnedTile& tile) { return shared_weights_win(p, tile, device); });
+}
+
 }  // namespace
 
-bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) { return few_tokens_win(p, device) || few_tiles_win(p, device); }
+bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) {
+  return few_tokens_win(p, device) || few_tiles_win(p, device) || shared_weights_win(p, device);
+}
 
 void add_matmul_turned(const MatmulProblem& p, const Variant& base, const DeviceInfo& device, Candidates& out) {
   const TurnedTile* small = small_tile(p, device);
   std::vector<const TurnedTile*> tiles;
-  if (small) tiles.push_back(small);
-  tiles.insert(few_tokens_win(p, device) ? tiles.begin() : tiles.end(), &kTurnedTiles[0]);
   for (const TurnedTile& tile : kTurnedTiles)
-    if (&tile != small && !is_wide(tile)) tiles.push_back(&tile);
+    if (shared_weights_win(p, tile, device)) tiles.push_back(&tile);
+  if (few_tokens_win(p, device)) tiles.push_back(&kTurnedTiles[0]);
+  if (small) tiles.push_back(small);
+  for (const TurnedTile& tile : kTurnedTiles)
+    if (std::find(tiles.begin(), tiles.end(), &tile) == tiles.end()) tiles.push_back(&tile);
   for (const TurnedTile* tile : tiles) {
     if (!out.allows({"sm90_", tile->name}, first_of({out.variance_reason(), tile_reason(p, *tile, device)}))) continue;
     Variant variant = base;
