@@ -3,15 +3,14 @@
 //
 // 257 tokens (a picture for CLIP) are three tiles of 128 rows, the last of which has one; turned they are three tiles of 88.
 //
-// Where tokens are more, what is loaded counts: the blocks of a cluster have the same weights, and each loads a part of them for all.
-//
-// Most of what a small product takes is waiting: for weights from memory, and for what follows the last product. So a ring is as deep as
+// Most of what such a product takes is waiting: for weights from memory, and for what follows the last product. So a ring is as deep as
 // shared memory allows for the blocks that a multiprocessor has, and the tail begins in the registers of the sums: of a thread's sums half
 // are of one column and half of another, whose biases are there before the products.
 //
 //   producer            full[s]                    consumers                       empty[s]
 //   wait empty[s] ──► expect bytes, load both ──► wait full[s], wgmma ──► one arrival per warp
 //   bias and activation ──► floats over the ring, a token's columns behind each other ──► eight columns a thread: the rest of the tail
+//   where nothing is left of the tail: results instead of floats
 //
 // Why, and what it was measured by: docs/kernels/matmul_sm90.md.
 #pragma once
@@ -20,6 +19,8 @@
 #include "matmul_sm90_turned.h"
 #include "ptx/load.cuh"
 #include "ptx/matrix_descriptor.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/stmatrix.cuh"
 #include "ptx/tma.cuh"
 #include "ptx/wgmma.cuh"
 #include "ring_sm90.cuh"
@@ -30,13 +31,14 @@ template <class T_, int kTileIndex> struct TurnedConfig {
   using T = T_;
   static constexpr TurnedTile kTile = kTurnedTiles[kTileIndex];
   static constexpr int kTokens = kTile.tokens, kColumns = kTile.columns, kStages = kTile.stages;
-  static constexpr int kConsumers = turned_consumers(kTile), kCluster = kTile.cluster;
-  /** Columns whose weights a block loads, for all of its cluster. */
-  static constexpr int kLoadedColumns = kColumns / kCluster;
+  static constexpr int kConsumers = turned_consumers(kTile);
   static constexpr int kTokenBytes = kTokens * 128, kWeightBytes = kColumns * 128, kStageBytes = turned_stage_bytes(kTile);
   /** Of a token's sums, in floats: the first four columns of every eight, and from kSumsHalf on the last four. A warp's fragments of
    *  eight columns by eight tokens lie in 32 banks, and so do the vectors that lanes read side by side. */
   static constexpr int kSumsHalf = kColumns / 2 + 4, kSumsPitch = kColumns + 4;
+  /** Of a token's results in shared memory, and whether they go there at once: whole pairs of eight tokens. */
+  static constexpr int kLineBytes = kColumns * 2;
+  static constexpr bool kLines = kTokens % 16 == 0;
   static_assert(kColumns % 64 == 0 && kTokens % 8 == 0, "tokens lie in swizzle atoms of eight rows");
   static_assert(kSumsHalf % 32 == 4 && 2 * kSumsPitch % 32 == 8, "fragments lie in different banks");
   static_assert(kSumsHalf + kColumns / 2 <= kSumsPitch, "halves do not overlap");
@@ -51,28 +53,18 @@ template <class Config> struct TurnedShared {
   __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
 };
 
-/** Where this block's tile begins, and which of its cluster the block is. */
+/** Where this block's tile begins. */
 struct TurnedPlace {
-  int firstToken, firstColumn, rank;
+  int firstToken, firstColumn;
 };
-
-/** The blocks of a cluster have the same columns of neighbouring tokens; the last one may have no tokens, it loads weights for the others. */
-template <class Config> __device__ __forceinline__ TurnedPlace turned_place(const MatmulTurnedParams& p) {
-  const int cluster = static_cast<int>(blockIdx.x) / Config::kCluster, rank = static_cast<int>(blockIdx.x) % Config::kCluster;
-  return {(cluster / p.numColumnTiles * Config::kCluster + rank) * Config::kTokens, cluster % p.numColumnTiles * Config::kColumns, rank};
-}
 
 /** The producer thread. Weights that nothing writes fill the ring before the launch before has ended. */
 template <class Config>
 __device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, const TurnedShared<Config>& shared, const TurnedPlace& place) {
   const auto load_weights = [&](const RingCursor<Config::kStages>& at, int k) {
     const uint32_t full = expect_bytes(shared, at, Config::kStageBytes);
-    const int first = place.rank * Config::kLoadedColumns;
-    const uint32_t to = shared.weights(at.stage) + first * 128;
-    if constexpr (Config::kCluster == 1) ptx::tma_load_4d(to, &p.weights, full, k * 64, 0, place.firstColumn, 0);
-    else ptx::tma_multicast_4d(to, &p.weights, full, (1 << Config::kCluster) - 1, k * 64, 0, place.firstColumn + first, 0);
+    ptx::tma_load_4d(shared.weights(at.stage), &p.weights, full, k * 64, 0, place.firstColumn, 0);
   };
-  ptx::prefetch_tensor_map(&p.x);
   const int early = p.constantWeights ? min(p.numKBlocks, Config::kStages) : 0;
   RingCursor<Config::kStages> first{0, 1};
 #pragma unroll 1
@@ -106,12 +98,12 @@ __device__ __forceinline__ void turned_multiply(float (&acc)[Config::kTokens / 2
     for (int step = 0; step < 4; ++step) Product::run(acc, a + step * 2, b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<1>();
-    if (k > 0) release_stage<Config::kCluster>(shared.empty_at(previous));
+    if (k > 0) release_stage<1>(shared.empty_at(previous));
     previous = at.stage;
     at.advance();
   }
   ptx::wgmma_wait<0>();
-  release_stage<Config::kCluster>(shared.empty_at(previous));
+  release_stage<1>(shared.empty_at(previous));
 }
 
 /** Where column `column` of a token's sums lies. */
@@ -161,6 +153,37 @@ template <class Config> __device__ __forceinline__ void turned_prefetch_residual
   }
 }
 
+/** Results that are whole in the registers of their sums, to lines of tokens: eight columns of a token are 16 bytes, chunk c of token t at
+ *  c ^ (t & 7). A product's rows are columns here, so matrices are stored with their columns as rows. lines: where they go. */
+template <class Config>
+__device__ __forceinline__ void turned_put_results(const float (&acc)[Config::kTokens / 2], int group, float scale, uint32_t lines) {
+  using T = typename Config::T;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x % 128 / 32;
+  // Lanes give the places of: columns 0-7 and 8-15 of eight tokens, then of the next eight.
+  const int token = lane / 16 * 8 + (lane & 7), chunk = group * 8 + warp * 2 + lane / 8 % 2;
+  const uint32_t at = lines + token * Config::kLineBytes + ((chunk ^ (token & 7)) << 4);
+#pragma unroll
+  for (int pair = 0; pair < Config::kTokens / 16; ++pair) {
+    const float* v = acc + 8 * pair;
+    const auto pack = [&](int i) { return pack2<T>(v[i] * scale, v[i + 1] * scale); };
+    ptx::stmatrix_x4_transposed(at + pair * 16 * Config::kLineBytes, pack(0), pack(2), pack(4), pack(6));
+  }
+}
+
+/** From there to memory, eight columns a thread at a time. */
+template <class Config>
+__device__ __forceinline__ void turned_store_results(const MatmulTurnedParams& p, const TurnedPlace& place, uint32_t lines) {
+  constexpr int kChunks = Config::kColumns / 8;
+  const int chunk = threadIdx.x % kChunks, column = place.firstColumn + chunk * 8;
+  if (column >= p.epilogue.n) return;
+  const int numTokens = min(Config::kTokens, p.numTokens - place.firstToken);
+  auto* y = static_cast<typename Config::T*>(p.epilogue.y) + column;
+#pragma unroll 2
+  for (int token = threadIdx.x / kChunks; token < numTokens; token += Config::kConsumers / kChunks)
+    *reinterpret_cast<uint4*>(y + (place.firstToken + token) * p.epilogue.yPitch) =
+        ptx::load_shared16(lines + token * Config::kLineBytes + ((chunk ^ (token & 7)) << 4));
+}
+
 /** The rest of the tail, or all of it, eight columns a thread at a time. By the consumers. */
 template <class Config>
 __device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const TurnedPlace& place, const float* sums, bool activated) {
@@ -179,24 +202,23 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
   extern __shared__ __align__(1024) uint8_t dynamicShared[];
   const TurnedShared<Config> shared{shared_address(dynamicShared)};
   begin_next_launch();
-  const TurnedPlace place = turned_place<Config>(p);
+  if (threadIdx.x == Config::kConsumers) {
+    ptx::prefetch_tensor_map(&p.weights);
+    ptx::prefetch_tensor_map(&p.x);
+  }
+  const int tile = static_cast<int>(blockIdx.x);
+  const TurnedPlace place{tile / p.numColumnTiles * Config::kTokens, tile % p.numColumnTiles * Config::kColumns};
   if (threadIdx.x == 0) {
     for (int s = 0; s < Config::kStages; ++s) {
       ptx::mbarrier_init(shared.full_at(s), 1);
-      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32 * Config::kCluster);
+      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  if constexpr (Config::kCluster > 1) {
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-  }
 
   if (threadIdx.x >= Config::kConsumers) {
     if (threadIdx.x == Config::kConsumers) turned_produce<Config>(p, shared, place);
-    __syncwarp();
-    if constexpr (Config::kCluster > 1) ptx::cluster_arrive();
   } else {
     const int group = threadIdx.x / 128;
     const TurnedBias bias = turned_bias(p, place.firstColumn + turned_column(group));
@@ -204,17 +226,21 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
     if (p.epilogue.residual) turned_prefetch_residual<Config>(p, place);
     float acc[Config::kTokens / 2];
     turned_multiply<Config>(acc, shared, group, p.numKBlocks);
-    if constexpr (Config::kCluster > 1) ptx::cluster_arrive();
     const bool activated = p.epilogue.frameBias == nullptr;
     if (activated) turned_activate<Config>(acc, bias, p.epilogue.act);
-    float* sums = reinterpret_cast<float*>(dynamicShared);
+    const bool whole = Config::kLines && activated && p.epilogue.residual == nullptr && p.epilogue.residual2 == nullptr;
     ptx::named_barrier(1, Config::kConsumers);  // all have read the last stages
-    turned_put_sums<Config>(acc, group, sums);
-    ptx::named_barrier(1, Config::kConsumers);
-    turned_finish<Config>(p, place, sums, activated);
+    if (whole) {
+      turned_put_results<Config>(acc, group, p.epilogue.outScale, shared.ring);
+      ptx::named_barrier(1, Config::kConsumers);
+      turned_store_results<Config>(p, place, shared.ring);
+    } else {
+      float* sums = reinterpret_cast<float*>(dynamicShared);
+      turned_put_sums<Config>(acc, group, sums);
+      ptx::named_barrier(1, Config::kConsumers);
+      turned_finish<Config>(p, place, sums, activated);
+    }
   }
-  // A block may not leave while others still signal its barriers.
-  if constexpr (Config::kCluster > 1) ptx::cluster_wait();
 }
 
 }  // namespace vd::device

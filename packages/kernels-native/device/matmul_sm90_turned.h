@@ -19,17 +19,17 @@ struct MatmulTurnedParams {
 };
 
 /** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens; how many stages of 64 channels
- *  are under way, and so how many blocks a multiprocessor has room for; blocks of a cluster, which share their weights. */
+ *  are under way, and so how many blocks a multiprocessor has room for. */
 struct TurnedTile {
-  int tokens, columns, stages, minBlocks, cluster;
+  int tokens, columns, stages, minBlocks;
   const char* name;
 };
 /** Of those with equal tokens and columns the deepest ring first. */
-inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, 1, "turned_m88n128"},
-                                              {32, 64, 16, 1, 1, "turned_m32n64s16"},
-                                              {32, 64, 8, 2, 1, "turned_m32n64s8"},
-                                              {32, 64, 4, 4, 1, "turned_m32n64"},
-                                              {96, 128, 7, 1, 2, "turned_m96n128x2"}};
+inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, "turned_m88n128"},
+                                              {96, 128, 7, 1, "turned_m96n128"},
+                                              {32, 64, 16, 1, "turned_m32n64s16"},
+                                              {32, 64, 8, 2, "turned_m32n64s8"},
+                                              {32, 64, 4, 4, "turned_m32n64"}};
 
 /** A warpgroup for every 64 columns multiplies, one thread of a further warp loads. */
 constexpr int turned_consumers(const TurnedTile& t) { return t.columns * 2; }

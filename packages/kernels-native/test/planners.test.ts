@@ -496,7 +496,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        const numTiles = row.startsWith("half linear") ? 47 : 43; // four of them turn linear products
+        const numTiles = row.startsWith("half linear") ? 48 : 43; // five of them turn linear products
         expect(new Set(tiles).size, row).toBe(numTiles);
         expect(tiles).toHaveLength(numTiles);
       }
@@ -538,7 +538,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(found(90)["half linear of 256 tokens"]!.variants[0]).not.toContain("turned");
       expect(of("half linear of 256 tokens")).toContain(turned);
       expect(of("half linear of 353 tokens")).toEqual([]);
-      expect(of("half linear of 7168 tokens")).toEqual([narrow]);
+      expect(of("half linear of 7168 tokens")).toEqual([narrow, "sm90_turned_m96n128"]);
       expect(found(90)["half linear of 7168 tokens"]!.variants[0]).toBe(narrow);
       expect(of("half linear of 257 tokens, geglu")).toEqual([]);
       expect(of("invariant half linear of 257 tokens")).toEqual([]);
@@ -548,6 +548,20 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rejected(90, "half linear of 257 tokens, geglu")).toMatchObject({
         sm90_turned_m88n128: "has no gated activation",
       });
+    });
+
+    test("of about as many tiles as multiprocessors share weights, unless bits may not depend on the number of tokens", () => {
+      expect(found(90)["half linear of 960 tokens"]!.variants[0]).toBe("sm90_turned_m96n128");
+      expect(found(90)["invariant half linear of 960 tokens"]!.variants).not.toContain("sm90_turned_m96n128");
+    });
+
+    test("of attention divide keys where tiles of queries are fewer than multiprocessors", () => {
+      const rows = candidates(90);
+      expect(rows["half attention of 80 tiles"]!.slice(0, 2)).toEqual(["sm90_split_d64", "sm90_split_d64x2"]);
+      expect(rows["invariant half attention of 80 tiles"]![0]).toBe("sm90_d64");
+      expect(rows["invariant half attention of 80 tiles"]!.join()).not.toContain("split");
+      expect(rows["half attention of 128 tiles"]![0]).toBe("sm90_d64");
+      expect(rejected(90, "half attention d40 to 77")).toMatchObject({ sm90_split_d48: "is for more than 256 keys" });
     });
 
     test("of few rows give each a block, unless bits may not depend on how many there are", () => {

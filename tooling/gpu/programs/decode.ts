@@ -22,6 +22,8 @@ const { values: options } = parseArgs({
   },
 });
 if (options.model === undefined) throw new Error("decode: expected --model DIR, a model's folder, got none");
+if (!(Number(options.rounds) >= 2))
+  throw new Error(`decode: --rounds: expected at least 2, the first of which is not timed, got ${options.rounds}`);
 
 const GIB = 2 ** 30;
 const FACTOR = 8;

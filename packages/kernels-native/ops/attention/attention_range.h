@@ -65,8 +65,8 @@ struct SplitTile {
   int dim, parts, stages;
   const char* name;
 };
-inline constexpr SplitTile kSplitTiles[] = {{48, 3, 6, "d48"},  {64, 3, 6, "d64"},  {64, 2, 6, "d64x2"}, {80, 2, 3, "d80"},
-                                            {96, 2, 3, "d96"}, {128, 2, 3, "d128"}};
+inline constexpr SplitTile kSplitTiles[] = {{48, 3, 6, "d48"}, {64, 3, 6, "d64"}, {64, 2, 6, "d64x2"},
+                                            {80, 2, 3, "d80"}, {96, 2, 3, "d96"}, {128, 2, 3, "d128"}};
 /** A further warpgroup loads. */
 constexpr int split_threads(const SplitTile& t) { return 128 * (t.parts + 1); }
 /** Dynamic shared memory, which nothing lies in front of: a tile of queries, keys and values, (maximum, sum) of each part's rows;

@@ -1,5 +1,5 @@
-// attention on Hopper where tiles of queries are fewer than multiprocessors and keys are many: the warpgroups of a block share 64 rows, each
-// sees a part of the keys. Heads of up to kDim channels, 16 bits.
+// attention on Hopper where tiles of queries are fewer than multiprocessors and keys are many: the warpgroups of a block share 64 rows,
+// each sees a part of the keys. Heads of up to kDim channels, 16 bits.
 //
 // With a row's keys one after the other such a launch takes as long as one row does, while most of the device stands still. Tiles of keys
 // come through one ring and go to the warpgroups in turn, so that one's products run beside another's powers and a row is done in a half or

@@ -350,6 +350,8 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half linear of 256 tokens", linear_cuda_variants(linear(256, 1280, 5120, f16, f16), device, kExplain));
   print("half linear of 353 tokens", linear_cuda_variants(linear(353, 1280, 5120, f16, f16), device, kExplain));
   print("half linear of 7168 tokens", linear_cuda_variants(linear(7168, 256, 64, f16, f16), device, kExplain));
+  print("half linear of 960 tokens", linear_cuda_variants(linear(960, 1280, 1280, f16, f16), device, kExplain));
+  print("invariant half linear of 960 tokens", linear_cuda_variants(linear(960, 1280, 1280, f16, f16), device, kInvariant));
   LinearArgs turnedGated = clip;
   turnedGated.act = Activation::geglu;
   turnedGated.y = tensor({1, 1, 257, 1920}, f16);
@@ -454,6 +456,13 @@ void print_attention(const cuda::DeviceInfo& device) {
     const std::string name = "half attention d" + std::to_string(dim) + " to " + std::to_string(keys);
     print(name.c_str(), attention_cuda_variants(cross, device, kExplain));
   }
+  AttentionArgs fewTiles = attention(1024, 5 * 64, DType::f16);
+  fewTiles.heads = 5;
+  print("half attention of 80 tiles", attention_cuda_variants(fewTiles, device, kExplain));
+  print("invariant half attention of 80 tiles", attention_cuda_variants(fewTiles, device, kInvariant));
+  AttentionArgs moreTiles = attention(1024, 8 * 64, DType::f16);
+  moreTiles.heads = 8;
+  print("half attention of 128 tiles", attention_cuda_variants(moreTiles, device, kExplain));
   AttentionArgs shorter = attention(512, 16 * 40, DType::f16);
   shorter.heads = 16;
   print("half attention d40 of 512", attention_cuda_variants(shorter, device, kExplain));

@@ -211,7 +211,7 @@ double load_rate(int64_t numBlocks) { return std::min(67.0, 5280.0 / static_cast
 double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.floats) return 2.2;  // two products of tensor cores for one
   if (tile.promote != 1 || tile.blocked) return 1;
-  return p.x.dtype == DType::i8 ? 1.35 : tile.wide ? 1 : 1.15;
+  return tile.wide ? 1 : p.x.dtype == DType::i8 ? 1.35 : 1.15;
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2, then a tail in
@@ -391,6 +391,11 @@ std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
 }
 
 }  // namespace
+
+bool floats_fill_tiles(int64_t pixels, int64_t columns) {
+  constexpr int64_t kFewTiles = 16;
+  return ceil_div(pixels, 128) * ceil_div(columns, 64) >= kFewTiles;
+}
 
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out) {
   std::vector<std::pair<double, Variant>> ranked;

@@ -20,11 +20,6 @@ Reason product_source_reason(const Tensor& tensor, DType weights, const char* op
                    copy_engine_access_reason(tensor, operand)});
 }
 
-bool floats_fill_tiles(int64_t pixels, int64_t columns) {
-  constexpr int64_t kFewTiles = 16;
-  return ceil_div(pixels, 128) * ceil_div(columns, 64) >= kFewTiles;
-}
-
 Box choose_box(const MatmulProblem& p, int limit) {
   Box best = {1, 1, 1};
   int64_t bestCount = INT64_MAX;
