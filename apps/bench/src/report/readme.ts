@@ -64,8 +64,11 @@ function samplesText(rows: readonly (BenchRow | undefined)[]): string {
   return [...new Set(counts)].join(", ");
 }
 
+/** Of parts and whole runs: ops have a page of their own. */
+const isShown = ({ suite }: BenchRow) => suite !== "ops" && suite !== "memory";
+
 function deviceTable({ rows, machine }: BenchFile): string[] {
-  const shown = rows.filter(({ suite }) => suite !== "ops" && suite !== "memory");
+  const shown = rows.filter(isShown);
   const columns = Object.keys(COLUMNS).filter((name) =>
     shown.some(({ contender }) => contender === name || (name === "ours" && contender.startsWith("ours"))),
   );
@@ -90,6 +93,7 @@ function deviceTable({ rows, machine }: BenchFile): string[] {
 }
 
 function deviceText({ merged, files, paths }: DeviceResults): string[] {
+  if (!merged.rows.some(isShown)) return [];
   const model = files.map(({ options }) => options.model).find((name) => name !== undefined);
   const what = model === undefined ? [] : [`Model ${model}.`];
   const commands = [...new Set(files.filter(({ command }) => command !== "ops").flatMap(repeatTexts))];
@@ -101,7 +105,7 @@ function deviceText({ merged, files, paths }: DeviceResults): string[] {
   ];
 }
 
-/** What stands between the marks of a page: for every device a table of parts and whole runs beside the peers, where its
+/** What stands between the marks of a page: for every device that has any a table of parts and whole runs beside the peers, where its
  *  figures come from, and the commands that repeat it. histories: the folder that the results' histories lie in. */
 export function readmeText(devices: readonly DeviceResults[], histories?: string): string {
   const intro =

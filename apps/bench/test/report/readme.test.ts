@@ -59,6 +59,13 @@ describe("the README's tables", () => {
     expect(text).toContain("From `a.json`");
     expect(text.indexOf("Picture file")).toBeLessThan(text.indexOf("One denoiser"));
   });
+
+  it("leave out a device of which only ops were timed, but not its file", () => {
+    const merged = benchFile([{ ...unetRow("ours", 5, 1), suite: "ops" }]);
+    const text = readmeText([{ merged, files: [merged], paths: ["ops.json"] }]);
+    expect(text).not.toContain("|");
+    expect(text).toContain("report ops.json --readme");
+  });
 });
 
 describe("the command that repeats results", () => {
