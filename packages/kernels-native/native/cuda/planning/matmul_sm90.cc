@@ -211,7 +211,7 @@ double load_rate(int64_t numBlocks) { return std::min(67.0, 5280.0 / static_cast
 double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.floats) return 2.2;  // two products of tensor cores for one
   if (tile.promote != 1 || tile.blocked) return 1;
-  return tile.wide ? 1 : p.x.dtype == DType::i8 ? 1.35 : 1.15;
+  return p.x.dtype == DType::i8 ? 1.35 : tile.wide ? 1 : 1.15;
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2, then a tail in
