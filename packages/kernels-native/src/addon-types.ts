@@ -116,6 +116,8 @@ export interface NativeDevice {
   prepare(): Promise<void>;
   /** Zeroed memory that rows on this device may write. */
   allocate(bytes: number): Promise<NativeBuffer>;
+  /** Zeroed host memory that copies between it and this device are fastest with. */
+  allocateHost(bytes: number): Promise<NativeBuffer>;
   /** Lets go of packed weights that no program uses: of all, or of transformed ones only. */
   trim(transformed?: boolean): Promise<void>;
   /** Memory of its own; zeros for the CPU. */

@@ -18,7 +18,7 @@ function requireBuffer(where: string, value: unknown): void {
   throw new VdError({
     code: "attr",
     where,
-    expected: "a buffer of allocateBuffer, mapFile or Device.allocate",
+    expected: "a buffer of allocateBuffer, mapFile, Device.allocate or Device.allocateHost",
     got: value === null ? "null" : typeof value,
   });
 }

@@ -239,6 +239,18 @@ export class Device {
   }
 
   /**
+   * Zeroed host memory for bytes that leave a GPU and come back: page-locked, so that the GPU reads and writes it itself with
+   * {@link DeviceBuffer.copyFrom}. It takes memory of the machine at once. Where the driver does not lock it, and on the CPU, it is as
+   * that of {@link allocateBuffer}.
+   *
+   * @throws VdError `memory`, `driver`
+   */
+  async allocateHost(bytes: number): Promise<DeviceBuffer> {
+    if (this.kind === "cpu") return allocateBuffer(bytes);
+    return new DeviceBuffer(await awaitNative(() => this.native.allocateHost(bytes)));
+  }
+
+  /**
    * The memory that a GPU has, in bytes; zeros for the CPU, which uses the machine's.
    *
    * @throws VdError `driver`

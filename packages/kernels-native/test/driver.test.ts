@@ -180,6 +180,34 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(result.refused.message).toContain("expected 131072 bytes of page-locked host memory");
   });
 
+  test.each([{}, { STAND_IN_ORDER: "first" }, { STAND_IN_ORDER: "last" }])(
+    "a device copies page-locked memory itself, and stages what the driver does not lock: %o",
+    (order) => {
+      const names = ["REGISTER", "HOST", "UPLOAD"].map((name) => [
+        `STAND_IN_${name}_LOG`,
+        join(folder, `locked-${name}`),
+      ]);
+      const { bytes, locked, refused, freeBytes } = scenario("locked", { ...Object.fromEntries(names), ...order });
+      const right = { onHost: true, zeroed: true, same: true, samePart: true };
+      const piece = 64 * 2 ** 20;
+      expect(locked).toEqual({
+        ...right,
+        ...{ uploads: [piece, bytes - piece, 100], registered: [bytes, bytes, -bytes, -bytes], staging: 0 },
+      });
+      expect(refused).toEqual({
+        ...right,
+        ...{ uploads: [...Array(8).fill(2 ** 23), bytes - piece, 100], registered: [], staging: 3 },
+      });
+      expect(freeBytes).toBe(256 * 2 ** 20);
+    },
+  );
+
+  test("page-locked memory keeps its contents when the device is lost, and serves the one that is opened anew", () => {
+    const { into, outOf, read } = scenario("lockedLost", { STAND_IN_LOST_AT: "1" });
+    for (const failed of [into, outOf]) expect(failed.code).toBe("driver");
+    expect(read).toEqual([1, 2, 3]);
+  });
+
   test("transformed filters go once no program uses them, and are made again from filters that stay on the device", () => {
     const log = join(folder, "uploads");
     const { variant, filters, fromHost, ...held } = scenario("transforms", { STAND_IN_UPLOAD_LOG: log });

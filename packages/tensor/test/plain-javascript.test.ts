@@ -90,7 +90,7 @@ describe("what is no device, recording, plan, signal or object of options", () =
     [
       "copyIn",
       async () => (await loaded()).copyIn("x", any(undefined), { from: 0, to: 0, bytes: 4 }),
-      "[copyFrom source] expected a buffer of allocateBuffer, mapFile or Device.allocate, got undefined",
+      "[copyFrom source] expected a buffer of allocateBuffer, mapFile, Device.allocate or Device.allocateHost, got undefined",
     ],
     [
       "copied bytes",

@@ -94,6 +94,12 @@ Napi::Array rejected_to_js(Napi::Env env, const std::vector<RejectedVariant>& va
   return result;
 }
 
+/** A buffer over what `allocate` gives on a worker. */
+Napi::Value make_buffer(Napi::Env env, std::function<std::shared_ptr<Memory>()> allocate) {
+  return PromiseWorker<std::shared_ptr<Memory>>::start(
+      env, std::move(allocate), [](Napi::Env of, std::shared_ptr<Memory>& memory) { return Buffer::make(of, std::move(memory)); });
+}
+
 Napi::Value times_to_js(Napi::Env env, RunTimes& times) {
   Napi::Object result = Napi::Object::New(env);
   result.Set("elapsedUs", times.total_us);
@@ -110,7 +116,7 @@ Napi::Function DeviceObject::define(Napi::Env env) {
   return DefineClass(
       env, "NativeDevice",
       {method<&DeviceObject::compile>("compile"), method<&DeviceObject::prepare>("prepare"), method<&DeviceObject::allocate>("allocate"),
-       method<&DeviceObject::trim>("trim"), method<&DeviceObject::memory>("memory")});
+       method<&DeviceObject::allocate_host>("allocateHost"), method<&DeviceObject::trim>("trim"), method<&DeviceObject::memory>("memory")});
 }
 
 DeviceObject::DeviceObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DeviceObject>(info) {
@@ -135,11 +141,15 @@ Napi::Value DeviceObject::prepare(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
-  auto work = [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes")] {
+  return make_buffer(info.Env(), [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes")] {
     return device->allocate(bytes);
-  };
-  return PromiseWorker<std::shared_ptr<Memory>>::start(
-      info.Env(), std::move(work), [](Napi::Env env, std::shared_ptr<Memory>& memory) { return Buffer::make(env, std::move(memory)); });
+  });
+}
+
+Napi::Value DeviceObject::allocate_host(const Napi::CallbackInfo& info) {
+  return make_buffer(info.Env(), [device = device_of(info.This(), "allocateHost"), bytes = read_size(info[0], "allocateHost bytes")] {
+    return device->allocate_on_host(bytes);
+  });
 }
 
 Napi::Value DeviceObject::trim(const Napi::CallbackInfo& info) {

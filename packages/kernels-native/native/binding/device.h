@@ -19,6 +19,7 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
   static Napi::Value compile(const Napi::CallbackInfo& info);
   static Napi::Value prepare(const Napi::CallbackInfo& info);
   static Napi::Value allocate(const Napi::CallbackInfo& info);
+  static Napi::Value allocate_host(const Napi::CallbackInfo& info);
   static Napi::Value trim(const Napi::CallbackInfo& info);
   static Napi::Value memory(const Napi::CallbackInfo& info);
   std::shared_ptr<Device> device_;

@@ -20,6 +20,8 @@ class Memory {
   /** How often the contents were changed from outside, so that copies of them know when they are stale. */
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   virtual bool on_host() const { return true; }
+  /** Host memory that GPUs read and write themselves. */
+  virtual bool page_locked() const { return false; }
 
   // Ranges must lie inside the memory; the caller checks. Throw Error(driver) where the memory is a device's.
   virtual void write(size_t offset, const void* source, size_t bytes);

@@ -20,6 +20,9 @@
 namespace vd::os {
 namespace {
 
+/** Of a large page. */
+constexpr size_t kHugePage = size_t{2} << 20;
+
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
   throw Error(ErrorCode::io, path, "a readable file of at least one byte", reason);
 }
@@ -30,7 +33,11 @@ namespace {
 
 void* reserve_pages(size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
 
+void* reserve_huge_pages(size_t bytes) { return reserve_pages(bytes); }
+
 void release_pages(void* data, size_t) { VirtualFree(data, 0, MEM_RELEASE); }
+
+void release_pages_keep_addresses(void* data, size_t bytes) { VirtualFree(data, bytes, MEM_DECOMMIT); }
 
 void prefer_huge_pages(void*, size_t) {}
 
@@ -63,13 +70,19 @@ void release_file_pages(const void*, size_t) {}
 #if defined(__SANITIZE_ADDRESS__)
 
 // From the heap, whose ends the sanitizer watches; a mapping's last page hides what reads on.
-void* reserve_pages(size_t bytes) {
+static void* reserve_aligned(size_t bytes, size_t alignment) {
   void* data = nullptr;
-  if (posix_memalign(&data, static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes) != 0) return nullptr;
+  if (posix_memalign(&data, alignment, bytes) != 0) return nullptr;
   return data == nullptr ? nullptr : std::memset(data, 0, bytes);
 }
 
+void* reserve_pages(size_t bytes) { return reserve_aligned(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE))); }
+
+void* reserve_huge_pages(size_t bytes) { return reserve_aligned(bytes, kHugePage); }
+
 void release_pages(void* data, size_t) { std::free(data); }
+
+void release_pages_keep_addresses(void*, size_t) {}
 
 #else
 
@@ -78,7 +91,24 @@ void* reserve_pages(size_t bytes) {
   return data == MAP_FAILED ? nullptr : data;
 }
 
+void* reserve_huge_pages(size_t bytes) {
+  auto* begin = static_cast<std::byte*>(reserve_pages(bytes + kHugePage));
+  if (begin == nullptr) return nullptr;
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t kept = (bytes + page - 1) / page * page;
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+  std::byte* data = begin + before;
+  if (before > 0) munmap(begin, before);
+  if (const size_t behind = bytes + kHugePage - before - kept; behind > 0) munmap(data + kept, behind);
+  prefer_huge_pages(data, bytes);
+  return data;
+}
+
 void release_pages(void* data, size_t bytes) { munmap(data, bytes); }
+
+void release_pages_keep_addresses(void* data, size_t bytes) {
+  mmap(data, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
 
 #endif
 

@@ -96,6 +96,8 @@ class Device {
   virtual void prepare() {}
   /** Zeroed memory that rows on this device may write. Throws Error(memory). */
   virtual std::shared_ptr<Memory> allocate(size_t bytes) { return allocate_host(bytes); }
+  /** Zeroed host memory that copies between it and this device are fastest with. Throws Error(memory|driver). */
+  virtual std::shared_ptr<Memory> allocate_on_host(size_t bytes) { return allocate_host(bytes); }
   /** Lets go of packed weights that no program uses. */
   virtual void trim(Unused) {}
   virtual DeviceMemoryInfo memory() { return {}; }

@@ -1,5 +1,6 @@
 #include "backend.h"
 
+#include "locked_memory.h"
 #include "program.h"
 
 namespace vd::cuda {
@@ -20,6 +21,12 @@ class CudaDevice final : public Device {
     const LoadContext device = open_or_reopen();
     device.context->enter("allocate");
     return std::make_shared<DeviceMemory>(device.context, device.transfer, bytes);
+  }
+
+  std::shared_ptr<vd::Memory> allocate_on_host(size_t bytes) override {
+    const LoadContext device = open_or_reopen();
+    device.context->enter("allocate");
+    return std::make_shared<LockedMemory>(device.context, bytes);
   }
 
   void prepare() override { open_or_reopen(); }

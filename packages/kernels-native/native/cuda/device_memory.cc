@@ -31,7 +31,17 @@ void DeviceMemory::fill(size_t offset, int value, size_t bytes) {
   transfer_->finish("fill");
 }
 
+void DeviceMemory::read_directly(size_t offset, std::byte* target, size_t bytes) const {
+  context_->enter("copyFrom");
+  transfer_->download_directly(target, block_.address() + offset, bytes);
+}
+
 void DeviceMemory::copy(size_t offset, const vd::Memory& source, size_t from, size_t bytes) {
+  if (source.page_locked()) {
+    context_->enter("copyFrom");
+    changed();
+    return transfer_->upload_directly(block_.address() + offset, source.data() + from, bytes);
+  }
   if (source.on_host()) return write(offset, source.data() + from, bytes);
   const auto& other = static_cast<const DeviceMemory&>(source);
   if (&other == this && offset < from + bytes && from < offset + bytes)

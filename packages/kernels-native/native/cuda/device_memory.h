@@ -35,6 +35,8 @@ class DeviceMemory final : public vd::Memory {
   void read(size_t offset, void* target, size_t bytes) const override;
   void fill(size_t offset, int value, size_t bytes) override;
   void copy(size_t offset, const vd::Memory& source, size_t from, size_t bytes) override;
+  /** Reads into page-locked memory, without staging. */
+  void read_directly(size_t offset, std::byte* target, size_t bytes) const;
   const Context& context() const { return *context_; }
 
  private:

@@ -13,10 +13,12 @@ namespace {
 /** What one thread copies at a time. */
 constexpr size_t kShare = size_t{1} << 20;
 
-/** One thread copies more slowly than the bus, all the more where it touches pages for the first time. */
-int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4); }
+/** A part of a direct copy: takes a millisecond or two, beside which the wait behind it is short. */
+constexpr size_t kDirectPiece = size_t{64} << 20;
 
 }  // namespace
+
+int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4); }
 
 void FairMutex::lock() {
   std::unique_lock lock(mutex_);
@@ -103,6 +105,28 @@ void Transfer::download(std::byte* target, driver::DevicePtr source, size_t byte
     last_at = at;
   }
   empty(bytes);
+}
+
+template <class Queue> void Transfer::in_pieces(size_t bytes, const std::string& where, Queue&& queue) {
+  Event done(context_, false);
+  for (size_t at = 0; at < bytes; at += kDirectPiece) {
+    {
+      const auto guard = lock();
+      context_->check(queue(at, std::min(kDirectPiece, bytes - at)), where);
+      done.record(stream_);
+    }
+    done.wait(where);
+  }
+}
+
+void Transfer::upload_directly(driver::DevicePtr target, const std::byte* source, size_t bytes) {
+  in_pieces(bytes, "upload",
+            [&](size_t at, size_t part) { return context_->api().copy_to_device(target + at, source + at, part, stream_.handle()); });
+}
+
+void Transfer::download_directly(std::byte* target, driver::DevicePtr source, size_t bytes) {
+  in_pieces(bytes, "readback",
+            [&](size_t at, size_t part) { return context_->api().copy_to_host(target + at, source + at, part, stream_.handle()); });
 }
 
 void Transfer::fill(driver::DevicePtr target, int value, size_t bytes) {

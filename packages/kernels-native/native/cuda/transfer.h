@@ -41,6 +41,9 @@ class FairMutex {
   uint64_t nextTicket_ = 0, turn_ = 0;
 };
 
+/** Threads that copy or touch host memory together: one does either more slowly than the bus moves bytes. */
+int copying_threads();
+
 /** A stream for copies, with a few pinned blocks in turn. One caller at a time: take `lock()` first. */
 class Transfer {
  public:
@@ -52,6 +55,10 @@ class Transfer {
   void upload(driver::DevicePtr target, const std::byte* source, size_t bytes);
   /** Copies from the device; complete when it returns. */
   void download(std::byte* target, driver::DevicePtr source, size_t bytes);
+  /** Copies from page-locked memory to the device; complete when it returns. Takes the lock itself, until the copy is queued. */
+  void upload_directly(driver::DevicePtr target, const std::byte* source, size_t bytes);
+  /** Copies from the device to page-locked memory; as `upload_directly`. */
+  void download_directly(std::byte* target, driver::DevicePtr source, size_t bytes);
   void fill(driver::DevicePtr target, int value, size_t bytes);
   /** Queues a copy between devices or on one. */
   void copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from);
@@ -65,6 +72,8 @@ class Transfer {
     std::unique_ptr<PinnedBlock> block;
     std::unique_ptr<Event> free;
   };
+  /** Queues copies piece by piece, so that others come in between, and waits for each. */
+  template <class Queue> void in_pieces(size_t bytes, const std::string& where, Queue&& queue);
   /** The next slot, once its last copy is done. */
   Slot& next_slot();
   /** Copies from host to host. */

@@ -31,6 +31,7 @@ enum class Attribute : int {
 
 inline constexpr int kMaxDynamicSharedBytes = 8;       // CUfunction_attribute
 inline constexpr unsigned kStreamNonBlocking = 1;      // CUstream_flags
+inline constexpr unsigned kHostRegisterPortable = 1;   // CU_MEMHOSTREGISTER
 inline constexpr unsigned kEventDisableTiming = 2;     // CUevent_flags
 inline constexpr int kCaptureThreadLocal = 1;          // CUstreamCaptureMode
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;  // CUjit_option
@@ -86,6 +87,8 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has two pointers behin
   X(memory_free, "cuMemFree", (DevicePtr))                                                                         \
   X(host_allocate, "cuMemHostAlloc", (void**, size_t, unsigned))                                                   \
   X(host_free, "cuMemFreeHost", (void*))                                                                           \
+  X(host_register, "cuMemHostRegister", (void*, size_t, unsigned))                                                 \
+  X(host_unregister, "cuMemHostUnregister", (void*))                                                               \
   X(copy_to_device, "cuMemcpyHtoDAsync", (DevicePtr, const void*, size_t, StreamHandle))                           \
   X(copy_to_host, "cuMemcpyDtoHAsync", (void*, DevicePtr, size_t, StreamHandle))                                   \
   X(copy_on_device, "cuMemcpyDtoDAsync", (DevicePtr, DevicePtr, size_t, StreamHandle))                             \

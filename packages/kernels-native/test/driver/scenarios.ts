@@ -317,6 +317,66 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     return { ...result, refused, left: held() };
   },
 
+  /** Copies between a device and host memory that is page-locked, or is not because the driver refuses. */
+  async locked() {
+    writeImage("sm_90a");
+    const device = open();
+    // Two pieces of a direct copy, and a ragged end.
+    const bytes = 65 * 2 ** 20 + 123;
+    const contents = Uint8Array.from({ length: bytes }, (_, i) => Math.imul(i, 2_654_435_761) >>> 24);
+    const numbers = (name: string) => readFileSync(process.env[name]!, "utf8").trim().split("\n").map(Number).slice(1);
+    const logs = ["STAND_IN_REGISTER_LOG", "STAND_IN_HOST_LOG", "STAND_IN_UPLOAD_LOG"] as const;
+    const copies = async () => {
+      for (const log of logs) writeFileSync(process.env[log]!, "0\n");
+      const [from, to] = [await device.allocateHost(bytes), await device.allocateHost(bytes)];
+      const zeroed = Buffer.compare(await from.readBytes(0, bytes), new Uint8Array(bytes)) === 0;
+      const memory = await device.allocate(bytes);
+      from.writeSync(contents);
+      await memory.copyFrom(from, 0, 0, bytes);
+      await to.copyFrom(memory, 0, 0, bytes);
+      const same = Buffer.compare(await to.readBytes(0, bytes), contents) === 0;
+      // A part, to another place, and between two of them.
+      await memory.copyFrom(from, 1000, 7, 100);
+      await to.copyFrom(memory, 7, 50, 100);
+      await to.copyFrom(from, 5000, 150, 10);
+      const part = Buffer.concat([contents.subarray(1000, 1100), contents.subarray(5000, 5010)]);
+      const samePart = Buffer.compare(await to.readBytes(50, 110), part) === 0;
+      const uploads = numbers("STAND_IN_UPLOAD_LOG");
+      for (const buffer of [from, to, memory]) await buffer.free();
+      return {
+        ...{ onHost: from.onHost, zeroed, same, samePart, uploads },
+        ...{ registered: numbers("STAND_IN_REGISTER_LOG"), staging: numbers("STAND_IN_HOST_LOG").length },
+      };
+    };
+    const locked = await copies();
+    process.env.STAND_IN_REGISTER = "801";
+    const refused = await copies();
+    const { freeBytes } = await device.memory();
+    return { bytes, locked, refused, freeBytes };
+  },
+
+  /** Page-locked memory of a device that is lost, and again of the one that is opened anew. */
+  async lockedLost() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const [kept, freed] = [await device.allocateHost(64), await device.allocateHost(64)];
+    kept.writeSync(Float32Array.of(1, 2, 3));
+    const first = await copyProgram(device, constants);
+    await failure(() => first.program.run());
+    const into = await failure(() => first.memory.copyFrom(kept, 0, 0, 12));
+    const outOf = await failure(() => kept.copyFrom(first.memory, 0, 0, 12));
+    await freed.free();
+    const next = await device.allocate(64);
+    await next.copyFrom(kept, 0, 0, 12);
+    const again = await device.allocateHost(64);
+    await again.copyFrom(next, 0, 0, 12);
+    const read = [...again.readSync(new Float32Array(3))];
+    for (const buffer of [kept, again]) await buffer.free();
+    return { into, outOf, read };
+  },
+
   /** Programs one after the other with a convolution whose filters are transformed: what is on the device, and what comes from the host. */
   async transforms() {
     writeImage("sm_90a");

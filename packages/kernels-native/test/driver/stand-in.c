@@ -373,6 +373,41 @@ static R host_free(void* p) {
   free(block);
   return OK;
 }
+/* Memory that is page-locked where it lies: refused with the driver's answer STAND_IN_REGISTER, else noted in a file of its own. */
+static void note_registered(int64_t n) {
+  const char* path = getenv("STAND_IN_REGISTER_LOG");
+  FILE* log = path != NULL ? fopen(path, "a") : NULL;
+  if (log == NULL) return;
+  fprintf(log, "%lld\n", (long long)n);
+  fclose(log);
+}
+static struct {
+  void* p;
+  size_t n;
+} registered[64];
+static R host_register(void* p, size_t n, unsigned f) {
+  if (f != 1) return NOT_SUPPORTED; /* Portable. */
+  if (state() != OK) return state();
+  if (setting("STAND_IN_REGISTER", OK) != OK) return setting("STAND_IN_REGISTER", OK);
+  for (int i = 0; i < 64; ++i) {
+    if (registered[i].p != NULL) continue;
+    registered[i].p = p;
+    registered[i].n = n;
+    note_registered((int64_t)n);
+    return OK;
+  }
+  return OUT_OF_MEMORY;
+}
+static R host_unregister(void* p) {
+  if (late()) drain(NULL);
+  for (int i = 0; i < 64; ++i) {
+    if (registered[i].p != p) continue;
+    note_registered(-(int64_t)registered[i].n);
+    registered[i].p = NULL;
+    return state();
+  }
+  return NOT_FOUND;
+}
 static R to_device(uint64_t d, const void* s, size_t n, void* q) {
   if (late()) return queue_copy(q, (void*)(uintptr_t)d, s, n);
   memcpy((void*)(uintptr_t)d, s, n);
@@ -533,6 +568,8 @@ EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint
                {"cuMemFree", (void*)release_memory},
                {"cuMemHostAlloc", (void*)host_allocate},
                {"cuMemFreeHost", (void*)host_free},
+               {"cuMemHostRegister", (void*)host_register},
+               {"cuMemHostUnregister", (void*)host_unregister},
                {"cuMemcpyHtoDAsync", (void*)from_host},
                {"cuMemcpyDtoHAsync", (void*)to_host},
                {"cuMemcpyDtoDAsync", (void*)on_device},

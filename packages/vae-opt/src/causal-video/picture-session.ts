@@ -33,7 +33,7 @@ export class PictureSession {
     try {
       // Norms of strips take the statistics of all frames of a piece at once.
       outer = await sessions.acquire({ ...shape, part: "strips", height: stripHeight, framesAtOnce: ALL_FRAMES });
-      return new PictureSession(sessions, inner, outer, new StripSession(outer, height));
+      return new PictureSession(sessions, inner, outer, await StripSession.open(outer, height));
     } catch (error) {
       await sessions.release(inner);
       if (outer) await sessions.release(outer);

@@ -1,4 +1,4 @@
-import { allocateBuffer, type DeviceBuffer } from "@vd/kernels-native";
+import type { DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { type Clip, checkResult } from "./clip";
 import {
@@ -34,21 +34,35 @@ interface StripPiece {
  * pass makes the result.
  */
 export class StripSession {
-  private readonly strips: Strip[];
-  /** What each strip keeps between pieces. */
-  private readonly kept: DeviceBuffer[];
   private statistics = new Map<string, Float32Array>();
   /** How often each piece ran, for tests. */
   readonly passes: number[] = [];
 
-  /** height: rows of latents of the whole picture. */
-  constructor(
+  private constructor(
     private readonly session: Session,
     private readonly height: number,
-  ) {
+    private readonly strips: Strip[],
+    /** What each strip keeps between pieces. */
+    private readonly kept: DeviceBuffer[],
+  ) {}
+
+  /**
+   * Allocates what strips keep between pieces. height: rows of latents of the whole picture.
+   *
+   * @throws VdError `memory`
+   */
+  static async open(session: Session, height: number): Promise<StripSession> {
     const { direction, resources, shape, stream } = session;
-    this.strips = stripsOf(height, shape.height, resources.model.parts[direction].reach);
-    this.kept = this.strips.map(() => allocateBuffer(stream.bytes));
+    const strips = stripsOf(height, shape.height, resources.model.parts[direction].reach);
+    const kept: DeviceBuffer[] = [];
+    const opened = new StripSession(session, height, strips, kept);
+    try {
+      for (const _ of strips) kept.push(await resources.device.allocateHost(stream.bytes));
+    } catch (error) {
+      await opened.free();
+      throw error;
+    }
+    return opened;
   }
 
   /**

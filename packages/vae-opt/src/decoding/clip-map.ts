@@ -1,5 +1,6 @@
-import { allocateBuffer, type Device, type DeviceBuffer } from "@vd/kernels-native";
+import type { Device, DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
+import type { HostFrames } from "./host-frames";
 import { type HostMap, type MapPart, type MapSize, mapBytes, rowBytes } from "./host-map";
 
 /** What holds the frames of maps. */
@@ -25,7 +26,7 @@ export class ClipMap {
   /** numOnDevice: frames for which the device has room. */
   constructor(
     readonly size: MapSize,
-    private readonly memory: MapMemory,
+    private readonly memory: MapMemory & { hostFrames: HostFrames },
     private numOnDevice = 0,
   ) {
     this.frames = Array.from({ length: size.numFrames });
@@ -106,14 +107,15 @@ export class ClipMap {
 
   private async allocate(frame: number): Promise<HeldFrame> {
     const bytes = frameBytes(this.size);
-    if (frame >= this.numOnDevice) return { buffer: allocateBuffer(bytes), isOnDevice: false };
+    if (frame >= this.numOnDevice) return { buffer: await this.memory.hostFrames.take(bytes), isOnDevice: false };
     const buffer = await this.memory.device.allocate(bytes);
     this.memory.onDeviceBytes?.(bytes);
     return { buffer, isOnDevice: true };
   }
 
   private async release({ buffer, isOnDevice }: HeldFrame): Promise<void> {
+    if (!isOnDevice) return this.memory.hostFrames.giveBack(buffer);
     await buffer.free();
-    if (isOnDevice) this.memory.onDeviceBytes?.(-frameBytes(this.size));
+    this.memory.onDeviceBytes?.(-frameBytes(this.size));
   }
 }

@@ -2,6 +2,7 @@ import { cancelledError } from "@vd/kernels-native";
 import { frameChunks, type Pausable, type Plan, pausable, runInSlices } from "@vd/tensor";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { ClipMap, type MapMemory } from "./clip-map";
+import { HostFrames } from "./host-frames";
 import { emptyMap, type HostMap, type MapPart, type MapSize, placePart } from "./host-map";
 import { joinStatistics, type PartStatistics } from "./norm-statistics";
 import { type BlockMaps, type BlockTiles, blockMaps, canReplace, heldBytes, type TileChoice } from "./pieces";
@@ -50,11 +51,14 @@ export interface TiledDecode extends MapMemory {
   kept?: KeptMaps | undefined;
 }
 
+/** A decode in tiles that has begun. */
+type TiledJob = TiledDecode & { hostFrames: HostFrames };
+
 type MakeStage = (vae: TemporalVae, shape: DecodeShape, part: BlockPart) => VaeStage;
 
 /** What is done to every piece of a map. */
 interface PieceWork {
-  job: TiledDecode;
+  job: TiledJob;
   block: number;
   stage: MakeStage;
   map: ClipMap;
@@ -99,14 +103,14 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array) => new Uint8A
 const OUTPUT_TYPES = { floats: "f32", levels: "u8" } as const;
 
 /** Reads an output of a piece into its place. */
-async function keep(job: TiledDecode, plan: Plan, name: string, [into, part]: [HostMap, MapPart]): Promise<void> {
+async function keep(job: TiledJob, plan: Plan, name: string, [into, part]: [HostMap, MapPart]): Promise<void> {
   const bytes = name === "floats" ? bytesOf(await plan.read("frames")) : await plan.readBytes(name);
   await runInSlices(placePart.inPieces(into, part, bytes), { signal: job.signal, where: "decode" });
 }
 
 /** The first half, over some frames at a time; with the statistics of what the second half gets. */
 async function spatialHalf(
-  job: TiledDecode,
+  job: TiledJob,
   block: number,
   { map, maps, tiles }: { map: ClipMap; maps: BlockMaps; tiles: BlockTiles },
 ): Promise<{ made: ClipMap; statistics: Float32Array | undefined }> {
@@ -131,7 +135,7 @@ async function spatialHalf(
 
 /** The second half, over some rows at a time, in the place of what it takes. */
 async function temporalHalf(
-  job: TiledDecode,
+  job: TiledJob,
   block: number,
   { map, rows, statistics }: { map: ClipMap; rows: number; statistics: Float32Array },
 ): Promise<void> {
@@ -148,7 +152,7 @@ async function temporalHalf(
 
 /** What comes behind the last block. */
 async function decodeEnd(
-  job: TiledDecode,
+  job: TiledJob,
   { made, rows, size }: { made: ClipMap; rows: number; size: MapSize },
 ): Promise<Map<FramesOutput, HostMap>> {
   const results = new Map(
@@ -163,7 +167,7 @@ async function decodeEnd(
 }
 
 /** Computes the map behind the first blocks. */
-async function decodeHead({ shape, tiles, latents, signal, ...job }: TiledDecode, map: ClipMap): Promise<void> {
+async function decodeHead({ shape, tiles, latents, signal, ...job }: TiledJob, map: ClipMap): Promise<void> {
   const head = { numBlocks: tiles.numHeadBlocks, chunkFrames: tiles.headChunkFrames };
   await job.run(headStage(job.vae, shape, head), async (plan) => {
     await plan.write("latents", latents);
@@ -173,7 +177,7 @@ async function decodeHead({ shape, tiles, latents, signal, ...job }: TiledDecode
 }
 
 /** Finds the last map that was kept, or computes the first one. Returns the number of blocks behind it. */
-async function beginning(job: TiledDecode, found: MapBehind | undefined, map: ClipMap): Promise<number> {
+async function beginning(job: TiledJob, found: MapBehind | undefined, map: ClipMap): Promise<number> {
   if (found) {
     await map.write(found.map);
     return found.numBlocks;
@@ -192,7 +196,8 @@ async function beginning(job: TiledDecode, found: MapBehind | undefined, map: Cl
  *
  * @throws VdError `memory` where a stage does not fit, `cancelled` once the signal has fired
  */
-export async function decodeInTiles(job: TiledDecode): Promise<Map<FramesOutput, HostMap>> {
+export async function decodeInTiles(decode: TiledDecode): Promise<Map<FramesOutput, HostMap>> {
+  const job: TiledJob = { ...decode, hostFrames: new HostFrames(decode.device) };
   const { vae, shape, tiles } = job;
   const { numHeadBlocks } = tiles;
   const maps = blockMaps(vae, shape);
@@ -218,6 +223,7 @@ export async function decodeInTiles(job: TiledDecode): Promise<Map<FramesOutput,
     return results;
   } finally {
     await map.free();
+    await job.hostFrames.free();
   }
 }
 
