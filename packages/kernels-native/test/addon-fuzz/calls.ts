@@ -63,6 +63,7 @@ const TARGETS: readonly Target[] = [
   { kind: "buffer", name: "readBytes", likely: [sizes, sizes] },
   { kind: "device", name: "prepare", likely: [] },
   { kind: "device", name: "allocate", likely: [sizes] },
+  { kind: "device", name: "allocateHost", likely: [sizes] },
   { kind: "device", name: "trim", likely: [fc.boolean()] },
   { kind: "buffer", name: "bytes", likely: [], accessor: true },
   { kind: "buffer", name: "writable", likely: [], accessor: true },

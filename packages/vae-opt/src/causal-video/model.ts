@@ -11,7 +11,7 @@ import {
 } from "./blocks";
 import type { CausalVaeConfig } from "./config";
 import { clipMemory, type Piece } from "./frame-memory";
-import { framesAfter, runSection, type Section, Sections } from "./pieces";
+import { framesAfter, runSection, type Section, Steps } from "./pieces";
 
 /** How a clip, or a piece of one, goes through encoder or decoder. */
 export interface CausalCall {
@@ -44,6 +44,11 @@ export interface ModelParts {
   rest?: ModelPart | undefined;
   /** Rows of latents beyond a strip that reach into its result. */
   reach: number;
+  /** The model cut in two elsewhere: parts that run in turns take the least memory of a device so. The part with the largest pictures;
+   *  undefined where there is one level alone. */
+  outer?: ModelPart | undefined;
+  /** The other part, with the middle block. */
+  inner?: ModelPart | undefined;
 }
 
 /** SeedVR2's autoencoder as forward functions of one clip. */
@@ -67,68 +72,71 @@ const tapped =
     return y;
   };
 
-/** Consecutive sections, and how many of them come before the cut; undefined where there is none. */
-interface CutSections {
-  sections: Section[];
-  cut?: number;
-  /** Channels of the first section's input. */
-  channels: number;
-}
-
-function encoderSections(w: Weights, config: CausalVaeConfig): CutSections {
-  const { blockOutChannels, layersPerBlock, normGroups: groups, latentChannels, temporalLevels } = config;
-  const sections = new Sections();
-  const last = blockOutChannels.length - 1;
-  let before: number | undefined;
-  let channels = blockOutChannels[0]!;
-  sections.add(firstConv(w.at("conv_in"), config.inChannels, channels));
-  blockOutChannels.forEach((cout, level) => {
-    const scope = w.at("down_blocks").at(level);
-    for (let i = 0; i < layersPerBlock; i++) {
-      const block = causalResBlock(scope.at("resnets").at(i), { cin: channels, cout, groups });
-      sections.add(level === last && i === layersPerBlock - 1 ? tapped(scope.path, block) : block);
-      channels = cout;
-    }
-    if (level === last) return;
-    const temporal = level >= last - temporalLevels;
-    const halve = downsampler(scope.at("downsamplers.0"), channels, temporal);
-    const cut = level === last - 1 - CUT_LEVEL;
-    sections.addHalving(tapped(scope.path, halve), { temporal, cut, channels });
-    if (cut) before = sections.all.length;
-  });
-  sections.add(middleBlock(w.at("mid_block"), channels, groups));
-  sections.add(lastConv(w, { cin: channels, cout: 2 * latentChannels, groups }));
-  sections.end("same", 2 * latentChannels);
-  return { sections: sections.all, channels: config.inChannels, ...(before === undefined ? {} : { cut: before }) };
+/** The modules of encoder or decoder, and how many of them come before each cut; undefined where there are too few levels. */
+interface CutSteps {
+  steps: Steps;
+  /** Between the part that can run in strips and the rest. */
+  stripCut?: number;
+  /** Between the parts that run in turns. */
+  turnCut?: number;
 }
 
 /** The level whose size change stands between the part of the model that can run over strips of the picture and the middle
  *  block, which sees all of it: counted from the latents outwards. */
 const CUT_LEVEL = 1;
 
-function decoderSections(w: Weights, config: CausalVaeConfig): CutSections {
+function encoderSteps(w: Weights, config: CausalVaeConfig): CutSteps {
+  const { blockOutChannels, layersPerBlock, normGroups: groups, latentChannels, temporalLevels } = config;
+  const steps = new Steps(config.inChannels);
+  const cuts: Omit<CutSteps, "steps"> = {};
+  const last = blockOutChannels.length - 1;
+  let channels = blockOutChannels[0]!;
+  steps.add(firstConv(w.at("conv_in"), config.inChannels, channels), channels);
+  blockOutChannels.forEach((cout, level) => {
+    const scope = w.at("down_blocks").at(level);
+    for (let i = 0; i < layersPerBlock; i++) {
+      const block = causalResBlock(scope.at("resnets").at(i), { cin: channels, cout, groups });
+      steps.add(level === last && i === layersPerBlock - 1 ? tapped(scope.path, block) : block, cout);
+      channels = cout;
+    }
+    if (level === last) return;
+    const temporal = level >= last - temporalLevels;
+    const halve = downsampler(scope.at("downsamplers.0"), channels, temporal);
+    steps.addChange("halved", tapped(scope.path, halve), { temporal, channels });
+    if (level === 0) cuts.turnCut = steps.count;
+    if (level === last - 1 - CUT_LEVEL) cuts.stripCut = steps.count;
+  });
+  steps.add(middleBlock(w.at("mid_block"), channels, groups), channels);
+  steps.add(lastConv(w, { cin: channels, cout: 2 * latentChannels, groups }), 2 * latentChannels);
+  return { steps, ...cuts };
+}
+
+function decoderSteps(w: Weights, config: CausalVaeConfig): CutSteps {
   const { blockOutChannels, layersPerBlock, normGroups: groups, temporalLevels } = config;
-  const sections = new Sections();
   const reversed = [...blockOutChannels].reverse();
+  const steps = new Steps(config.latentChannels);
+  const cuts: Omit<CutSteps, "steps"> = {};
   const last = reversed.length - 1;
   let channels = reversed[0]!;
-  sections.add(firstConv(w.at("conv_in"), config.latentChannels, channels));
-  sections.add(middleBlock(w.at("mid_block"), channels, groups));
+  steps.add(firstConv(w.at("conv_in"), config.latentChannels, channels), channels);
+  steps.add(middleBlock(w.at("mid_block"), channels, groups), channels);
   reversed.forEach((cout, level) => {
     const scope = w.at("up_blocks").at(level);
     for (let i = 0; i <= layersPerBlock; i++) {
       const block = causalResBlock(scope.at("resnets").at(i), { cin: channels, cout, groups });
-      sections.add(level === last && i === layersPerBlock ? tapped(scope.path, block) : block);
+      steps.add(level === last && i === layersPerBlock ? tapped(scope.path, block) : block, cout);
       channels = cout;
     }
     if (level === last) return;
+    // The last doubling is the outer part's, so that the smaller pictures before it are what lies between the turns.
+    if (level === last - 1) cuts.turnCut = steps.count;
     const temporal = level < temporalLevels;
     const double = upsampler(scope.at("upsamplers.0"), channels, temporal);
-    sections.addDoubling(tapped(scope.path, double), { temporal, cut: level === CUT_LEVEL - 1, channels });
+    steps.addChange("doubled", tapped(scope.path, double), { temporal, channels });
+    if (level === CUT_LEVEL - 1 && last > CUT_LEVEL) cuts.stripCut = steps.count;
   });
-  sections.add(lastConv(w, { cin: channels, cout: config.outChannels, groups }));
-  sections.end("same", config.outChannels);
-  return { sections: sections.all, channels: config.latentChannels, ...(last > CUT_LEVEL ? { cut: CUT_LEVEL } : {}) };
+  steps.add(lastConv(w, { cin: channels, cout: config.outChannels, groups }), config.outChannels);
+  return { steps, ...cuts };
 }
 
 const wholeClip = (): Piece => ({ begins: true, ends: true, memory: clipMemory() });
@@ -136,12 +144,14 @@ const wholeClip = (): Piece => ({ begins: true, ends: true, memory: clipMemory()
 /** A module of one picture row after the other, before or behind sections. */
 type Pixelwise = (g: Graph, x: Tensor) => Tensor;
 
-/** Consecutive sections as one part. first: what comes before them, last: behind them. */
-function partOf(
-  sections: readonly Section[],
-  channels: number,
-  { first, last }: { first?: Pixelwise | undefined; last?: Pixelwise | undefined } = {},
-): ModelPart {
+/** What comes before the first module and behind the last one. */
+interface Ends {
+  first?: Pixelwise | undefined;
+  last?: Pixelwise | undefined;
+}
+
+/** Consecutive sections as one part. channels: of its input. */
+function partOf(sections: readonly Section[], channels: number, { first, last }: Ends): ModelPart {
   const forward = pausable(function* (g: Graph, x: Tensor, call: CausalCall = {}) {
     const { framesAtOnce = Number.POSITIVE_INFINITY, piece = wholeClip() } = call;
     let value = first ? first(g, x) : x;
@@ -156,6 +166,31 @@ function partOf(
     growth: sections.reduce((growth, section) => growth * section.growth, 1),
     channels: [channels, sections[sections.length - 1]!.channels],
   };
+}
+
+/** The names of the parts of each cut, in the order of computation. */
+const PART_ORDER = {
+  encode: { strip: ["strips", "rest"], turn: ["outer", "inner"] },
+  decode: { strip: ["rest", "strips"], turn: ["inner", "outer"] },
+} as const;
+
+/** The model as a whole, and the parts of each cut. */
+function partsOf(
+  { steps, stripCut, turnCut }: CutSteps,
+  { first, last }: Ends,
+  order: (typeof PART_ORDER)[keyof typeof PART_ORDER],
+): Omit<ModelParts, "reach"> {
+  const all = partOf(steps.sections(0, steps.count, stripCut), steps.channelsBehind(0), { first, last });
+  const parts: Omit<ModelParts, "reach"> = { all };
+  for (const [cut, [before, behind]] of [
+    [stripCut, order.strip],
+    [turnCut, order.turn],
+  ] as const) {
+    if (cut === undefined) continue;
+    parts[before] = partOf(steps.sections(0, cut), steps.channelsBehind(0), { first });
+    parts[behind] = partOf(steps.sections(cut, steps.count), steps.channelsBehind(cut), { last });
+  }
+  return parts;
 }
 
 /** Rows of latents that reach into a strip of the encoder's outer part, from the outermost convolution inwards. */
@@ -196,29 +231,13 @@ function decoderReach({ blockOutChannels, layersPerBlock }: CausalVaeConfig): nu
  */
 export const causalVideoVae = pausable(function* (w: Weights, config: CausalVaeConfig): Pausable<CausalVideoVae> {
   const { latentChannels } = config;
-  const encoder = encoderSections(w.at("encoder"), config);
+  const encoder = encoderSteps(w.at("encoder"), config);
   yield;
-  const decoder = decoderSections(w.at("decoder"), config);
+  const decoder = decoderSteps(w.at("decoder"), config);
   const last = config.quantConv ? quantConv(w.at("quant_conv"), 2 * latentChannels) : undefined;
   const first = config.postQuantConv ? quantConv(w.at("post_quant_conv"), latentChannels) : undefined;
   yield;
-  const encode: ModelParts = {
-    all: partOf(encoder.sections, encoder.channels, { last }),
-    reach: encoderReach(config),
-  };
-  if (encoder.cut !== undefined) {
-    const outer = encoder.sections.slice(0, encoder.cut);
-    encode.strips = partOf(outer, encoder.channels);
-    encode.rest = partOf(encoder.sections.slice(encoder.cut), outer[outer.length - 1]!.channels, { last });
-  }
-  const decode: ModelParts = {
-    all: partOf(decoder.sections, decoder.channels, { first }),
-    reach: decoderReach(config),
-  };
-  if (decoder.cut !== undefined) {
-    const inner = decoder.sections.slice(0, decoder.cut);
-    decode.rest = partOf(inner, decoder.channels, { first });
-    decode.strips = partOf(decoder.sections.slice(decoder.cut), inner[inner.length - 1]!.channels);
-  }
+  const encode: ModelParts = { ...partsOf(encoder, { last }, PART_ORDER.encode), reach: encoderReach(config) };
+  const decode: ModelParts = { ...partsOf(decoder, { first }, PART_ORDER.decode), reach: decoderReach(config) };
   return { config, encode: encode.all.forward, decode: decode.all.forward, parts: { encode, decode } };
 });

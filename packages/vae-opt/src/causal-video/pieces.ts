@@ -70,51 +70,72 @@ function* runModules(
   return value;
 }
 
-/** What a module does that changes height and width. */
-export interface SizeChange {
-  temporal: boolean;
-  /** Whether a section must end here. */
-  cut: boolean;
+/** What a module does to height and width. */
+type SizeChange = "halved" | "doubled";
+
+/** A module of the model. */
+interface Step {
+  module: CausalModule;
   /** Of the result. */
   channels: number;
+  size?: SizeChange;
+  frames: FrameChange;
 }
 
-/** Gathers modules into sections. */
-export class Sections {
-  readonly all: Section[] = [];
-  private modules: CausalModule[] = [];
-  private halvings = 0;
-  private doublings = 0;
+/** The modules of encoder or decoder, one behind the other. */
+export class Steps {
+  private readonly all: Step[] = [];
 
-  /** Adds a module that keeps height, width and the number of frames. */
-  add(module: CausalModule): void {
-    this.modules.push(module);
+  /** channels: of the first module's input. */
+  constructor(private readonly channels: number) {}
+
+  get count(): number {
+    return this.all.length;
   }
 
-  /** Adds a module that halves height and width, and the frames where `temporal`. */
-  addHalving(module: CausalModule, { temporal, cut, channels }: SizeChange): void {
-    this.modules.push(module);
-    this.halvings++;
-    if (temporal || cut) this.end(temporal ? "halved" : "same", channels);
+  /** Adds a module that keeps height, width and the number of frames. channels: of the result. */
+  add(module: CausalModule, channels: number): void {
+    this.all.push({ module, channels, frames: "same" });
   }
 
-  /** Adds a module that doubles height and width, and the frames where `temporal`. */
-  addDoubling(module: CausalModule, { temporal, cut, channels }: SizeChange): void {
-    this.modules.push(module);
-    this.doublings++;
-    if (temporal || cut) this.end(temporal ? "doubled" : "same", channels);
+  /** Adds a module that changes height and width, and the number of frames likewise where `temporal`. */
+  addChange(
+    size: SizeChange,
+    module: CausalModule,
+    { temporal, channels }: { temporal: boolean; channels: number },
+  ): void {
+    this.all.push({ module, channels, size, frames: temporal ? size : "same" });
   }
 
-  /** Ends a section: what is added later is the next one's. channels: of the result so far. */
-  end(frames: FrameChange, channels: number): void {
-    const { modules, halvings, doublings } = this;
-    const size = (pixels: number) => {
-      let result = pixels * 2 ** doublings;
-      for (let i = 0; i < halvings; i++) result = Math.floor(result / 2);
-      return result;
-    };
-    const growth = 2 ** (doublings - halvings);
-    this.all.push({ modules, frames, channels, growth, pictureOf: (height, width) => [size(height), size(width)] });
-    Object.assign(this, { modules: [], halvings: 0, doublings: 0 });
+  /** Channels between the first `count` modules and the others. */
+  channelsBehind(count: number): number {
+    return this.all[count - 1]?.channels ?? this.channels;
   }
+
+  /** The modules `begin` to `end` as sections; one ends behind the first `cut` modules. */
+  sections(begin: number, end: number, cut?: number): Section[] {
+    const sections: Section[] = [];
+    let first = begin;
+    for (let i = begin; i < end; i++) {
+      if (this.all[i]!.frames === "same" && i + 1 !== end && i + 1 !== cut) continue;
+      sections.push(sectionOf(this.all.slice(first, i + 1)));
+      first = i + 1;
+    }
+    return sections;
+  }
+}
+
+function sectionOf(steps: readonly Step[]): Section {
+  const count = (change: SizeChange) => steps.filter(({ size }) => size === change).length;
+  const [halvings, doublings] = [count("halved"), count("doubled")];
+  const size = (pixels: number) => {
+    let result = pixels * 2 ** doublings;
+    for (let i = 0; i < halvings; i++) result = Math.floor(result / 2);
+    return result;
+  };
+  const { frames, channels } = steps[steps.length - 1]!;
+  return {
+    ...{ modules: steps.map(({ module }) => module), frames, channels, growth: 2 ** (doublings - halvings) },
+    pictureOf: (height, width) => [size(height), size(width)],
+  };
 }

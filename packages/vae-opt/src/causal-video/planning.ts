@@ -6,7 +6,15 @@ import { MAX_SIDE } from "./clip";
 import { pictureFactor } from "./config";
 import { StreamMemory } from "./frame-memory";
 import { statisticsFor } from "./norm-statistics";
-import { ALL_FRAMES, type Direction, layoutPiece, type PieceShape, type Resources } from "./session";
+import {
+  ALL_FRAMES,
+  bytesBetweenTurns,
+  type Direction,
+  layoutPiece,
+  type PieceShape,
+  type Resources,
+  TURN_PARTS,
+} from "./session";
 import { stripsOf } from "./strips";
 
 /** How one direction's work is cut. */
@@ -18,9 +26,13 @@ export interface StreamPlan {
   /** Rows of latents of the strips over which the model's outer part runs; undefined: it runs over whole pictures. The result is
    *  the same to 70 dB or more, but each strip is computed several times. */
   stripHeight?: number | undefined;
+  /** Latents of a turn: so many go through the model's inner part, with its results in the machine's memory, before its outer part takes
+   *  them; the other way round where frames are encoded. A clip given whole has longer turns where the machine has memory for them.
+   *  undefined: every piece goes through the whole model. The result is the same. */
+  latentsPerTurn?: number | undefined;
   /** Bytes on the device at most, weights included: for a clip of any length. */
   bytes: number;
-  /** Bytes of the host's memory that strips keep between pieces. */
+  /** Bytes of the host's memory that strips keep between pieces, or that turns of `latentsPerTurn` take. */
   hostBytes: number;
 }
 
@@ -49,13 +61,18 @@ const CUTS: readonly Pick<PieceShape, "latentsPerRun" | "framesAtOnce">[] = [
   { latentsPerRun: 1, framesAtOnce: 1 },
 ];
 
+/** Latents of a turn of a stream. Each turn moves what convolutions keep to the host and back: the more latents, the less often, but
+ *  the more lies in host memory and the longer a stream waits for its first frames. */
+const LATENTS_PER_TURN = 8;
+
 /** Rows of latents of a strip that count, from many to few; more rows on either side reach into them. */
 const STRIP_ROWS = [64, 48, 32, 24, 16, 8, 4, 2, 1];
 
 /** Part of a device's free memory that is left for others. */
 const SPARE = 0.1;
 
-const spareHostBytes = () => (1 - SPARE) * (process.availableMemory?.() ?? freemem());
+/** What the machine has to spare. */
+export const spareHostBytes = () => (1 - SPARE) * (process.availableMemory?.() ?? freemem());
 
 /** What a device has to spare. */
 export async function spareBytes(device: Device): Promise<number> {
@@ -75,8 +92,25 @@ async function sessionBytes(resources: Resources, direction: Direction, shape: P
   if (shape.latentsPerRun > 1) others.push(await layoutOf(shape.latentsPerRun - 1, false));
   const arenaBytes = Math.max(middle.arenaBytes, ...others.map((other) => other.arenaBytes));
   const ioBytes = middle.ioBytes + Math.max(...others.map((other) => other.ioBytes));
-  const bytes = stream.bytes + arenaBytes + ioBytes + middle.weightBytes;
-  return { bytes, kept: stream.bytes };
+  const { weightBytes } = middle;
+  return { bytes: stream.bytes + arenaBytes + ioBytes + weightBytes, kept: stream.bytes, weightBytes };
+}
+
+/** What the two parts take that run in turns: each beside the other's weights and a block through which values pass; and in the
+ *  host's memory what they keep and what lies between them. */
+export async function turnBytes(resources: Resources, direction: Direction, shape: Omit<PieceShape, "part">) {
+  const [first, second] = TURN_PARTS[direction];
+  const parts = [
+    await sessionBytes(resources, direction, { ...shape, part: first }),
+    await sessionBytes(resources, direction, { ...shape, part: second }),
+  ];
+  const between = bytesBetweenTurns(resources, direction, shape, { latents: shape.latentsPerRun, begins: false });
+  const sum = (of: (part: (typeof parts)[number]) => number) => parts.reduce((all, part) => all + of(part), 0);
+  const working = Math.max(...parts.map(({ bytes, weightBytes }) => bytes - weightBytes));
+  return {
+    deviceBytes: working + between + sum(({ weightBytes }) => weightBytes),
+    hostBytes: sum(({ kept }) => kept) + (LATENTS_PER_TURN / shape.latentsPerRun) * between,
+  };
 }
 
 /** A way to cut the work, and what it takes. */
@@ -93,7 +127,13 @@ async function* choices(
     const { bytes } = await sessionBytes(resources, direction, { ...cut, part: "all", height, width });
     yield { ...cut, deviceBytes: bytes, hostBytes: 0 };
   }
-  const { strips, reach } = resources.model.parts[direction];
+  const { strips, reach, outer } = resources.model.parts[direction];
+  for (const cut of outer ? CUTS.filter(({ latentsPerRun }) => latentsPerRun === 1) : [])
+    yield {
+      ...cut,
+      latentsPerTurn: LATENTS_PER_TURN,
+      ...(await turnBytes(resources, direction, { ...cut, height, width })),
+    };
   if (!strips) return;
   const smallest = CUTS[CUTS.length - 1]!;
   const inner = await sessionBytes(resources, direction, { ...smallest, part: "rest", height, width });
@@ -151,6 +191,13 @@ export function checkStreamPlan(
   const least = 2 * resources.model.parts[direction].reach + 1;
   if (plan.stripHeight !== undefined && !isCount(plan.stripHeight, least))
     fail("plan.stripHeight", `none, or a whole number from ${least} to ${ALL_FRAMES}`, plan.stripHeight);
+  if (plan.latentsPerTurn === undefined) return;
+  if (plan.stripHeight !== undefined || !isCount(plan.latentsPerTurn))
+    fail(
+      "plan.latentsPerTurn",
+      `none, or a whole number from 1 to ${ALL_FRAMES} and no stripHeight`,
+      plan.latentsPerTurn,
+    );
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   layoutGraph,
   type Pausable,
   Plan,
+  packedBytes,
   runInSlices,
   type Tensor,
   tokens,
@@ -26,8 +27,18 @@ export interface Resources {
   dtype: DType;
 }
 
-/** Which part of encoder or decoder: all of it, or one of the two into which it can be cut. */
-export type PartName = "all" | "strips" | "rest";
+/** Which part of encoder or decoder: all of it, or one of the two into which it can be cut for strips or for turns. */
+export type PartName = "all" | "strips" | "rest" | "outer" | "inner";
+
+/** The other part of each. */
+const OTHER_PART = { strips: "rest", rest: "strips", outer: "inner", inner: "outer" } as const;
+
+/** The parts that run in turns, in the order of computation. */
+export const TURN_PARTS = { encode: ["outer", "inner"], decode: ["inner", "outer"] } as const;
+
+/** Whether a part takes what callers give. */
+const isFirst = (direction: Direction, part: PartName): boolean =>
+  part === "all" || (direction === "encode" ? ["strips", "outer"] : ["rest", "inner"]).includes(part);
 
 /** Shape of the pieces that a session runs. */
 export interface PieceShape {
@@ -43,8 +54,9 @@ export interface PieceShape {
 /** More frames than any piece has. */
 export const ALL_FRAMES = 2 ** 16;
 
-/** Type of a plan's input: what callers give. */
-const INPUT_TYPE = "f32";
+/** Type of a plan's input: as callers give it, but activations of the part before where those stay on devices and hosts as they are. */
+const inputType = ({ dtype }: Resources, direction: Direction, part: PartName): DType =>
+  part === TURN_PARTS[direction][1] ? dtype : "f32";
 
 /** How many frames go in for `latents` latents. begins: the piece is the clip's first one. */
 export function inputFrames(
@@ -71,12 +83,22 @@ export function inputDims(
   { latents, begins }: { latents: number; begins: boolean },
 ): [1, number, number, number, number] {
   const { config, parts } = resources.model;
-  const isFirst = part === "all" || part === (direction === "encode" ? "strips" : "rest");
-  const before = isFirst ? undefined : parts[direction][part === "rest" ? "strips" : "rest"];
+  const before = part === "all" || isFirst(direction, part) ? undefined : parts[direction][OTHER_PART[part]];
   const scale = (direction === "encode" ? pictureFactor(config) : 1) * (before?.growth ?? 1);
   const frames = inputFrames(resources, direction, latents, begins);
   const channels = partOf(resources, direction, part).channels[0];
   return [1, before ? before.framesOf(frames, begins) : frames, height * scale, width * scale, channels];
+}
+
+/** Bytes of what lies between the turns for so many latents. */
+export function bytesBetweenTurns(
+  resources: Resources,
+  direction: Direction,
+  shape: Pick<PieceShape, "height" | "width">,
+  piece: { latents: number; begins: boolean },
+): number {
+  const part = TURN_PARTS[direction][1];
+  return packedBytes(inputDims(resources, direction, { ...shape, part }, piece), resources.dtype);
 }
 
 /** The input in the type that layers compute in. */
@@ -104,9 +126,10 @@ export function layoutPiece(
 ): Promise<GraphLayout> {
   const { dtype } = resources;
   const dims = inputDims(resources, direction, shape, { latents, begins });
+  const type = inputType(resources, direction, shape.part);
   const { forward } = partOf(resources, direction, shape.part);
   const record = function* (g: Graph): Pausable<void> {
-    const x = converted(g, g.input("x", dims, INPUT_TYPE));
+    const x = converted(g, g.input("x", dims, type));
     const piece = { begins, ends: false, memory: stream.memory, ...(statistics ? { statistics } : {}) };
     g.output("y", yield* forward.inPieces(g, x, { framesAtOnce: shape.framesAtOnce, piece }));
   };
@@ -121,6 +144,8 @@ export class Session {
   private readonly plans = new Map<string, Plan>();
   /** Where plans keep what lies between layers: they run one after the other. */
   private arena: DeviceBuffer | undefined;
+  /** What is kept from piece to piece, where that is not on the device. */
+  private away: DeviceBuffer | undefined;
 
   private constructor(
     readonly resources: Resources,
@@ -169,6 +194,34 @@ export class Session {
   async free(): Promise<void> {
     await this.freeArena();
     await this.stream.free();
+    await this.away?.free();
+    this.away = undefined;
+  }
+
+  /**
+   * Lets go of all memory of the device but for weights. keeps: what is kept from piece to piece goes to host memory until
+   * {@link returnToDevice}; else it is lost.
+   *
+   * @throws VdError `memory`, `driver`
+   */
+  async leaveDevice({ keeps }: { keeps: boolean }): Promise<void> {
+    const { device } = this.resources;
+    await this.freeArena();
+    if (keeps) {
+      this.away ??= await device.allocateHost(this.stream.bytes);
+      await this.away.copyFrom(this.stream.buffer, 0, 0, this.stream.bytes);
+    }
+    await this.stream.free();
+  }
+
+  /**
+   * Brings back to the device what was kept.
+   *
+   * @throws VdError `memory`, `driver`
+   */
+  async returnToDevice(): Promise<void> {
+    await this.stream.allocate(this.resources.device);
+    if (this.away) await this.stream.buffer.copyFrom(this.away, 0, 0, this.stream.bytes);
   }
 
   /**
@@ -247,6 +300,13 @@ export class DirectionSessions {
     await this.free(
       ({ shape: { part, latentsPerRun } }) => part === shape.part || latentsPerRun !== shape.latentsPerRun,
     );
+    return Session.open(this.resources, this.direction, shape);
+  }
+
+  /** A session for the caller alone, beside none that is idle. It is freed, not released. */
+  async openAlone(shape: PieceShape): Promise<Session> {
+    this.checkOpen();
+    await this.free();
     return Session.open(this.resources, this.direction, shape);
   }
 

@@ -4,8 +4,9 @@ import { untilAborted } from "../until-aborted";
 import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
 import { PictureSession } from "./picture-session";
-import { checkStreamPlan, type StreamPlan } from "./planning";
+import { checkStreamPlan, type StreamPlan, spareHostBytes } from "./planning";
 import type { DirectionSessions } from "./session";
+import { type TurnPiece, TurnSession } from "./turn-session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
@@ -34,6 +35,9 @@ function piecesOf(source: ClipSource, where: string): Iterable<Clip> | AsyncIter
     throw new VdError({ code: "attr", where, expected: "a clip, or an iterable of its pieces", got: typeof source });
   return isClip(source) ? [source] : source;
 }
+
+/** Of the memory that the machine has to spare, what a whole clip's turns take: the rest is for its frames. */
+const WHOLE_SHARE = 0.5;
 
 /** Frames that wait until there are enough of them for a piece. */
 class Waiting {
@@ -80,13 +84,17 @@ class Waiting {
 class Run {
   private readonly waiting = new Waiting();
   private session: PictureSession | undefined;
+  private turns: TurnSession | undefined;
   private latentsPerRun = 1;
+  private latentsPerTurn = 1;
   private size: readonly [height: number, width: number] | undefined;
   private begun = false;
 
   constructor(
     private readonly sessions: DirectionSessions,
     private readonly options: StreamOptions,
+    /** Whether the first piece is the whole clip. */
+    private readonly isWhole: boolean,
   ) {}
 
   /** Checks a piece of the input and takes it in. */
@@ -100,51 +108,88 @@ class Run {
         ...{ code: "shape", where: `${rule.where}] [${rule.what}` },
         ...{ expected: `${this.size.join(" × ")} as in the first piece`, got: `${height} × ${width}` },
       });
-    if (!this.session) await this.open(height, width);
+    if (!this.session && !this.turns) await this.open(height, width);
     this.waiting.add(piece);
   }
 
-  /** Runs whole pieces as long as there are frames for them, and keeps the others. */
+  /** Runs whole pieces, or turns, as long as there are frames for them, and keeps the others. */
   async *drain(): AsyncGenerator<Clip, void, void> {
-    if (!this.begun && this.waiting.count > 0) {
-      yield await this.run(1);
-      this.begun = true;
+    if (this.turns) {
+      if (this.isWhole) return; // Turns end with the clip: which one is the last is seen at its end.
+      while (this.latentsWaiting >= this.latentsPerTurn) yield* this.turn(this.latentsPerTurn, false);
+    } else {
+      if (!this.begun && this.waiting.count > 0) yield await this.run(1);
+      while (this.begun && this.latentsWaiting >= this.latentsPerRun) yield await this.run(this.latentsPerRun);
     }
-    while (this.begun && this.waiting.count >= this.options.unit * this.latentsPerRun)
-      yield await this.run(this.latentsPerRun);
     this.waiting.keep();
   }
 
   /** Runs what is left when the input has ended. */
   async *finish(): AsyncGenerator<Clip, void, void> {
     const { unit, incomplete, rule } = this.options;
-    if (!this.begun)
+    if (!this.begun && this.waiting.count === 0)
       throw new VdError({ code: "shape", where: `${rule.where}] [${rule.what}`, expected: "one or more", got: "none" });
-    const missing = (unit - (this.waiting.count % unit)) % unit;
+    const missing = (unit - ((this.waiting.count - Number(!this.begun)) % unit)) % unit;
     if (incomplete === "repeat") this.waiting.repeatLast(missing);
-    const latents = Math.floor(this.waiting.count / unit);
-    if (latents > 0) yield await this.run(latents);
+    for (let latents = this.latentsWaiting; latents > 0; latents = this.latentsWaiting)
+      if (this.turns) yield* this.turn(Math.min(latents, this.latentsPerTurn), latents <= this.latentsPerTurn);
+      else yield await this.run(latents);
   }
 
   async close(): Promise<void> {
     await this.session?.close();
+    await this.turns?.free();
+  }
+
+  /** Latents for which all frames are there. */
+  private get latentsWaiting(): number {
+    const { unit } = this.options;
+    const { count } = this.waiting;
+    if (this.begun) return Math.floor(count / unit);
+    return count > 0 ? 1 + Math.floor((count - 1) / unit) : 0;
   }
 
   private async open(height: number, width: number): Promise<void> {
     const { plan, planFor } = this.options;
     const chosen = plan ?? (await planFor(height, width));
     const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
+    const size = { height: height / factor, width: width / factor };
     this.latentsPerRun = chosen.latentsPerRun;
     await this.sessions.makeRoom(chosen.bytes);
-    this.session = await PictureSession.open(this.sessions, chosen, height / factor, width / factor);
+    if (chosen.latentsPerTurn === undefined || !this.sessions.resources.model.parts[this.sessions.direction].outer)
+      this.session = await PictureSession.open(this.sessions, chosen, size.height, size.width);
+    else this.openTurns(chosen, chosen.latentsPerTurn, size);
+  }
+
+  private openTurns(plan: StreamPlan, latentsPerTurn: number, size: { height: number; width: number }): void {
+    const { latentsPerRun, framesAtOnce } = plan;
+    this.turns = new TurnSession(this.sessions, { ...size, latentsPerRun, framesAtOnce, part: "all" });
+    const most = this.isWhole ? Math.floor((WHOLE_SHARE * spareHostBytes()) / this.turns.bytesPerLatent) : 0;
+    this.latentsPerTurn = Math.max(latentsPerTurn, most);
   }
 
   private async run(latents: number): Promise<Clip> {
-    const { unit, signal, rule } = this.options;
+    const { signal, rule } = this.options;
     throwIfAborted(signal, rule.where);
+    const { x, begins } = this.take(latents);
+    return this.session!.run(x, latents, begins, signal);
+  }
+
+  private async *turn(latents: number, ends: boolean): AsyncGenerator<Clip, void, void> {
+    const { signal, rule } = this.options;
+    throwIfAborted(signal, rule.where);
+    const pieces: TurnPiece[] = this.begun ? [] : [this.take(1)];
+    for (let left = latents - pieces.length; left > 0; left -= this.latentsPerRun)
+      pieces.push(this.take(Math.min(left, this.latentsPerRun)));
+    yield* this.turns!.run(pieces, { ends, signal });
+  }
+
+  /** Takes the frames of the next piece. */
+  private take(latents: number): TurnPiece {
+    const { unit } = this.options;
     const begins = !this.begun;
-    const input = this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents);
-    return this.session!.run(input, latents, begins, signal);
+    this.begun = true;
+    return { x: this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents), latents, begins };
   }
 }
 
@@ -158,7 +203,7 @@ export async function* runStream(
   throwIfAborted(signal, rule.where);
   sessions.checkOpen();
   if (options.plan !== undefined) checkStreamPlan(options.plan, sessions);
-  const run = new Run(sessions, options);
+  const run = new Run(sessions, options, isClip(source));
   try {
     const aborted = () => cancelledError(rule.where, { signal });
     for await (const piece of untilAborted(piecesOf(source, `${rule.where}] [${rule.what}`), signal, aborted)) {

@@ -33,6 +33,12 @@ export const cut = (latentsPerRun: number, framesAtOnce: number, stripHeight?: n
   ...{ latentsPerRun, framesAtOnce, stripHeight, bytes: 0, hostBytes: 0 },
 });
 
+/** A way to cut the work in which both parts of the model run in turns. */
+export const inTurns = (latentsPerRun: number, framesAtOnce: number, latentsPerTurn: number): StreamPlan => ({
+  ...cut(latentsPerRun, framesAtOnce),
+  latentsPerTurn,
+});
+
 /** The frames of `clip` as pieces that end at `ends`. */
 export function piecesOf({ values, dims }: Clip, ends: readonly number[]): Clip[] {
   const size = values.length / dims[0];

@@ -7,6 +7,8 @@ export interface Counted {
   /** Bytes of blocks and of loaded plans' weights now, and at most since it was set to 0. */
   now: number;
   most: number;
+  /** Bytes of host memory for the device now. */
+  host: number;
   /** Blocks that were asked for. */
   count: number;
   /** Numbers of blocks, from 0, that are refused as by a device without memory. */
@@ -15,19 +17,19 @@ export interface Counted {
 
 /** A device that counts the memory that is taken of it, weights of loaded plans included, which the CPU reads in place. `vi.restoreAllMocks` ends it. */
 export function countedDevice(device: Device): { device: Device; counted: Counted } {
-  const counted: Counted = { now: 0, most: 0, count: 0, refused: new Set() };
+  const counted: Counted = { now: 0, most: 0, host: 0, count: 0, refused: new Set() };
   const take = (bytes: number) => {
     counted.now += bytes;
     counted.most = Math.max(counted.most, counted.now);
   };
   /** Counts what is taken until the first end. */
-  const until = <T extends DeviceBuffer | Plan>(held: T, bytes: number): T => {
+  const until = <T extends DeviceBuffer | Plan>(held: T, giveBack: () => void): T => {
     let isHeld = true;
     for (const name of ["free", "freeSync"] as const) {
       const end = held[name].bind(held) as () => Promise<void>;
       Object.defineProperty(held, name, {
         value: () => {
-          if (isHeld) take(-bytes);
+          if (isHeld) giveBack();
           isHeld = false;
           return end();
         },
@@ -43,7 +45,15 @@ export function countedDevice(device: Device): { device: Device; counted: Counte
     }
     const buffer = await device.allocate(bytes);
     take(bytes);
-    return until(buffer, bytes);
+    return until(buffer, () => take(-bytes));
+  };
+  own.allocateHost = async (bytes: number) => {
+    const buffer = await device.allocateHost(bytes);
+    counted.host += bytes;
+    const giveBack = () => {
+      counted.host -= bytes;
+    };
+    return until(buffer, giveBack);
   };
   for (const name of ["compile", "prepare", "trim", "memory"] as const)
     Object.defineProperty(own, name, { value: device[name].bind(device) });
@@ -53,7 +63,7 @@ export function countedDevice(device: Device): { device: Device; counted: Counte
     if (on !== own) return load.call(Plan, on, layout, options);
     take(weightBytes);
     try {
-      return until(await load.call(Plan, on, layout, options), weightBytes);
+      return until(await load.call(Plan, on, layout, options), () => take(-weightBytes));
     } catch (error) {
       take(-weightBytes);
       throw error;
