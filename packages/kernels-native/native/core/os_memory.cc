@@ -20,9 +20,6 @@
 namespace vd::os {
 namespace {
 
-/** Of a large page. */
-constexpr size_t kHugePage = size_t{2} << 20;
-
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
   throw Error(ErrorCode::io, path, "a readable file of at least one byte", reason);
 }
@@ -66,6 +63,9 @@ void unmap(const FileView& view) { UnmapViewOfFile(view.data); }
 void release_file_pages(const void*, size_t) {}
 
 #else
+
+/** Of a large page. */
+static constexpr size_t kHugePage = size_t{2} << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
 

@@ -1,6 +1,6 @@
 import type { DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
-import { HostFrames } from "../decoding/host-frames";
+import { HostFrames } from "../host-frames";
 import { type Clip, checkResult } from "./clip";
 import {
   bytesBetweenTurns,

@@ -1,6 +1,6 @@
 import type { Device, DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
-import type { HostFrames } from "./host-frames";
+import type { HostFrames } from "../host-frames";
 import { type HostMap, type MapPart, type MapSize, mapBytes, rowBytes } from "./host-map";
 
 /** What holds the frames of maps. */

@@ -1,8 +1,8 @@
 import { cancelledError } from "@vd/kernels-native";
 import { frameChunks, type Pausable, type Plan, pausable, runInSlices } from "@vd/tensor";
+import { HostFrames } from "../host-frames";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { ClipMap, type MapMemory } from "./clip-map";
-import { HostFrames } from "./host-frames";
 import { emptyMap, type HostMap, type MapPart, type MapSize, placePart } from "./host-map";
 import { joinStatistics, type PartStatistics } from "./norm-statistics";
 import { type BlockMaps, type BlockTiles, blockMaps, canReplace, heldBytes, type TileChoice } from "./pieces";

@@ -1,6 +1,6 @@
 import type { Device, DeviceBuffer } from "@vd/kernels-native";
 import { expect, it } from "vitest";
-import { HostFrames } from "../../src/decoding/host-frames";
+import { HostFrames } from "../src/host-frames";
 
 /** A device whose host memory is counted. */
 function countedHost() {

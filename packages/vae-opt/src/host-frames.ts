@@ -1,6 +1,6 @@
 import type { Device, DeviceBuffer } from "@vd/kernels-native";
 
-/** Host memory for frames of maps: frames that are given back serve others of their size, since memory that the device reads and writes itself
+/** Host memory for frames of maps, or of what pieces of a model hand on: frames that are given back serve others of their size, since memory that the device reads and writes itself
  *  takes time to prepare. It never holds more than was in use at once. */
 export class HostFrames {
   private readonly idle: DeviceBuffer[] = [];
