@@ -5,6 +5,7 @@ import { checkCallOptions, type OptionKinds } from "../call-options";
 import { MAX_SIDE } from "./clip";
 import { pictureFactor } from "./config";
 import { StreamMemory } from "./frame-memory";
+import type { CausalVideoVae } from "./model";
 import { statisticsFor } from "./norm-statistics";
 import {
   ALL_FRAMES,
@@ -81,8 +82,32 @@ export async function spareBytes(device: Device): Promise<number> {
   return (1 - SPARE) * (freeBytes + residentBytes);
 }
 
-/** What a session takes: what is kept, the plan of the middle pieces and the largest other one, in one arena; and its weights. */
-async function sessionBytes(resources: Resources, direction: Direction, shape: PieceShape) {
+/** What a session takes of the device. */
+interface SessionBytes {
+  /** All of it. */
+  bytes: number;
+  /** Of that: what is kept from piece to piece, and weights. */
+  kept: number;
+  weightBytes: number;
+}
+
+/** What sessions of a model take, by what decides it: finding that takes many layouts, and every clip asks for it. */
+const known = new WeakMap<CausalVideoVae, Map<string, Promise<SessionBytes>>>();
+
+function sessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
+  const { model, dtype } = resources;
+  const { part, height, width, latentsPerRun, framesAtOnce } = shape;
+  const key = [direction, dtype, part, height, width, latentsPerRun, framesAtOnce].join(" ");
+  const ofModel = known.get(model) ?? new Map<string, Promise<SessionBytes>>();
+  known.set(model, ofModel);
+  const bytes = ofModel.get(key) ?? findSessionBytes(resources, direction, shape);
+  ofModel.set(key, bytes);
+  bytes.catch(() => ofModel.delete(key));
+  return bytes;
+}
+
+/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; and weights. */
+async function findSessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
   const stream = new StreamMemory();
   const statistics = statisticsFor(shape);
   const layoutOf = async (latents: number, begins: boolean) =>

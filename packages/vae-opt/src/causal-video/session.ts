@@ -136,6 +136,9 @@ export function layoutPiece(
   return runInSlices(layoutGraph.inPieces(record, { dtype }));
 }
 
+/** The name of a piece's plan. */
+const keyOf = (latents: number, begins: boolean): string => `${latents}${begins ? " first" : ""}`;
+
 /** How many plans a session keeps loaded: that of the pieces in a clip's middle, and one of another length. */
 const MOST_PLANS = 2;
 
@@ -147,13 +150,15 @@ export class Session {
   /** What is kept from piece to piece, where that is not on the device. */
   private away: DeviceBuffer | undefined;
 
+  private readonly layouts = new Map<string, Promise<GraphLayout>>();
+  /** Bytes of the usual plans' arena. */
+  private usualArena = 0;
+
   private constructor(
     readonly resources: Resources,
     readonly direction: Direction,
     readonly shape: PieceShape,
-    readonly stream: StreamMemory,
-    /** Bytes of the usual plans' arena. */
-    private readonly usualArena: number,
+    readonly stream = new StreamMemory(),
   ) {}
 
   /**
@@ -162,14 +167,17 @@ export class Session {
    * @throws VdError `memory`
    */
   static async open(resources: Resources, direction: Direction, shape: PieceShape): Promise<Session> {
-    const stream = new StreamMemory();
-    const statistics = statisticsFor(shape);
-    const arenaOf = async (latents: number, begins: boolean) =>
-      (await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics })).memory.arenaBytes;
-    const usualArena = Math.max(await arenaOf(1, true), await arenaOf(shape.latentsPerRun, false));
+    const session = new Session(resources, direction, shape);
+    for (const [latents, begins] of [
+      [1, true],
+      [shape.latentsPerRun, false],
+    ] as const) {
+      const { arenaBytes } = (await session.layoutOf(latents, begins)).memory;
+      session.usualArena = Math.max(session.usualArena, arenaBytes);
+    }
     await resources.device.prepare();
-    await stream.allocate(resources.device);
-    return new Session(resources, direction, shape, stream, usualArena);
+    await session.returnToDevice();
+    return session;
   }
 
   /**
@@ -191,16 +199,13 @@ export class Session {
     return bytes;
   }
 
-  async free(): Promise<void> {
-    await this.freeArena();
-    await this.stream.free();
-    await this.away?.free();
-    this.away = undefined;
+  free(): Promise<void> {
+    return this.leaveDevice({ keeps: false });
   }
 
   /**
    * Lets go of all memory of the device but for weights. keeps: what is kept from piece to piece goes to host memory until
-   * {@link returnToDevice}; else it is lost.
+   * {@link returnToDevice}; else it is lost, and the session has no memory at all.
    *
    * @throws VdError `memory`, `driver`
    */
@@ -212,10 +217,13 @@ export class Session {
       await this.away.copyFrom(this.stream.buffer, 0, 0, this.stream.bytes);
     }
     await this.stream.free();
+    if (keeps) return;
+    await this.away?.free();
+    this.away = undefined;
   }
 
   /**
-   * Brings back to the device what was kept.
+   * Allocates what is kept from piece to piece, and brings back what lies in host memory.
    *
    * @throws VdError `memory`, `driver`
    */
@@ -230,20 +238,31 @@ export class Session {
    * @throws VdError `memory`
    */
   async planOf(latents: number, begins: boolean): Promise<Plan> {
-    const { direction, resources, shape, stream } = this;
-    const key = `${latents}${begins ? " first" : ""}`;
+    const { direction, resources, shape } = this;
+    const key = keyOf(latents, begins);
     const known = this.plans.get(key);
     if (known) return known;
     const usual = String(shape.latentsPerRun);
     const others = [...this.plans.keys()].filter((name) => name !== usual);
     if (this.plans.size >= MOST_PLANS || (others.length > 0 && key !== usual)) await this.unload(others[0]!);
-    const statistics = statisticsFor(shape);
-    const layout = await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics });
+    const layout = await this.layoutOf(latents, begins);
     const arena = await this.arenaOf(layout.memory.arenaBytes);
     const options = { batchInvariant: true, name: `${direction} ${key}`, arena };
     const plan = await Plan.load(resources.device, layout, options);
     this.plans.set(key, plan);
     return plan;
+  }
+
+  /** The layout of a piece, made once: a session that returns to the device needs it again. */
+  private layoutOf(latents: number, begins: boolean): Promise<GraphLayout> {
+    const { resources, direction, shape, stream } = this;
+    const key = keyOf(latents, begins);
+    const known = this.layouts.get(key);
+    if (known) return known;
+    const piece = { latents, begins, stream, statistics: statisticsFor(shape) };
+    const layout = layoutPiece(resources, direction, shape, piece);
+    this.layouts.set(key, layout);
+    return layout;
   }
 
   /** The arena, of `bytes` at least. A larger one takes the place of the one before, and of the plans in it. */
@@ -271,6 +290,8 @@ export class Session {
 /** The sessions of one direction: the last ones are kept for the next stream. */
 export class DirectionSessions {
   private idle: Session[] = [];
+  /** Sessions without memory that know their layouts: one of each part. */
+  private away: Session[] = [];
 
   constructor(
     readonly direction: Direction,
@@ -303,11 +324,21 @@ export class DirectionSessions {
     return Session.open(this.resources, this.direction, shape);
   }
 
-  /** A session for the caller alone, beside none that is idle. It is freed, not released. */
-  async openAlone(shape: PieceShape): Promise<Session> {
+  /** A session that nobody else uses, beside none that is idle. */
+  async acquireAlone(shape: PieceShape): Promise<Session> {
     this.checkOpen();
     await this.free();
-    return Session.open(this.resources, this.direction, shape);
+    const known = this.away.findIndex((session) => JSON.stringify(session.shape) === JSON.stringify(shape));
+    if (known < 0) return Session.open(this.resources, this.direction, shape);
+    const session = this.away.splice(known, 1)[0]!;
+    await session.returnToDevice();
+    return session;
+  }
+
+  /** Takes back a session of {@link acquireAlone}; it leaves the device. */
+  async releaseAlone(session: Session): Promise<void> {
+    await session.free();
+    this.away = [...this.away.filter(({ shape }) => shape.part !== session.shape.part), session];
   }
 
   /** Gives a session back. */

@@ -136,7 +136,7 @@ export class TurnSession {
 
   /** Lets go of all memory. */
   async free(): Promise<void> {
-    for (const session of this.parts) await session?.free();
+    for (const session of this.parts) if (session) await this.sessions.releaseAlone(session);
     this.parts.fill(undefined);
     await this.between.free();
   }
@@ -190,7 +190,7 @@ export class TurnSession {
     const { direction } = this.sessions;
     const session = this.parts[number];
     if (session) await session.returnToDevice();
-    else this.parts[number] = await this.sessions.openAlone({ ...this.shape, part: TURN_PARTS[direction][number] });
+    else this.parts[number] = await this.sessions.acquireAlone({ ...this.shape, part: TURN_PARTS[direction][number] });
     return this.parts[number]!;
   }
 
