@@ -77,7 +77,8 @@ interface CutSteps {
   steps: Steps;
   /** Between the part that can run in strips and the rest. */
   stripCut?: number;
-  /** Between the parts that run in turns. */
+  /** Between the parts that run in turns: before a change of height and width, since no norm reads what lies there. Behind one a norm
+   *  would follow, whose statistics the convolution before it may find (`measureInConvolutions`): bits would differ. */
   turnCut?: number;
 }
 
@@ -102,8 +103,8 @@ function encoderSteps(w: Weights, config: CausalVaeConfig): CutSteps {
     if (level === last) return;
     const temporal = level >= last - temporalLevels;
     const halve = downsampler(scope.at("downsamplers.0"), channels, temporal);
+    if (level === Math.min(1, last - 1)) cuts.turnCut = steps.count;
     steps.addChange("halved", tapped(scope.path, halve), { temporal, channels });
-    if (level === 0) cuts.turnCut = steps.count;
     if (level === last - 1 - CUT_LEVEL) cuts.stripCut = steps.count;
   });
   steps.add(middleBlock(w.at("mid_block"), channels, groups), channels);
@@ -128,7 +129,6 @@ function decoderSteps(w: Weights, config: CausalVaeConfig): CutSteps {
       channels = cout;
     }
     if (level === last) return;
-    // The last doubling is the outer part's, so that the smaller pictures before it are what lies between the turns.
     if (level === last - 1) cuts.turnCut = steps.count;
     const temporal = level < temporalLevels;
     const double = upsampler(scope.at("upsamplers.0"), channels, temporal);

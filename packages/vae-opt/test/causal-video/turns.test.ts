@@ -91,7 +91,8 @@ describe("both parts of the model in turns", () => {
     const inSeveral = await most(inTurns(1, 1, 2));
     for (const bytes of [taken, inSeveral]) {
       expect(bytes).toBeLessThanOrEqual(deviceBytes);
-      expect(1.2 * bytes).toBeGreaterThanOrEqual(deviceBytes);
+      // Planned are also the weights of the part whose turn it is not: they stay on a GPU.
+      expect(1.3 * bytes).toBeGreaterThanOrEqual(deviceBytes);
     }
     expect(taken).toBeLessThan(await most(cut(1, 1)));
     await own.close();
