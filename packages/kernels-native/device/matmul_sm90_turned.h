@@ -25,11 +25,9 @@ struct TurnedTile {
   const char* name;
 };
 /** Of those with equal tokens and columns the deepest ring first. */
-inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, "turned_m88n128"},
-                                              {96, 128, 7, 1, "turned_m96n128"},
-                                              {32, 64, 16, 1, "turned_m32n64s16"},
-                                              {32, 64, 8, 2, "turned_m32n64s8"},
-                                              {32, 64, 4, 4, "turned_m32n64"}};
+inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, "turned_m88n128"}, {96, 128, 7, 1, "turned_m96n128"},
+                                              {192, 64, 7, 1, "turned_m192n64"}, {32, 64, 16, 1, "turned_m32n64s16"},
+                                              {32, 64, 8, 2, "turned_m32n64s8"}, {32, 64, 4, 4, "turned_m32n64"}};
 
 /** A warpgroup for every 64 columns multiplies, one thread of a further warp loads. */
 constexpr int turned_consumers(const TurnedTile& t) { return t.columns * 2; }

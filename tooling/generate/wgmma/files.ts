@@ -3,7 +3,7 @@ import { ROOT } from "../../build/workspace.mjs";
 import type { GeneratedFile } from "../generated-file";
 
 /** Widths of products whose two operands lie in shared memory. */
-const SHARED_WIDTHS = [32, 64, 88, 96, 128, 160, 256];
+const SHARED_WIDTHS = [32, 64, 88, 96, 128, 160, 192, 256];
 /** Widths of such products with the columns of b contiguous. */
 const SHARED_TRANSPOSED_WIDTHS = [256];
 /** Products with a in registers: width, and 1 where the columns of b are contiguous. Attention's scores and values, with a column of

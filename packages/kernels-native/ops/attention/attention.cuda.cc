@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "../../native/cuda/planning/matmul_sm90.h"
 #include "attention_plans.h"
@@ -53,6 +54,7 @@ AttentionSm90Params sm90_params(const AttentionArgs& a, int blockRows) {
   p.heads = static_cast<int32_t>(a.heads);
   p.seqQ = static_cast<int32_t>(a.q.dim(2));
   p.seqK = static_cast<int32_t>(a.k.dim(2));
+  p.dim = static_cast<int32_t>(a.q.channels() / a.heads);
   p.frames = static_cast<int32_t>(a.q.dim(1));
   p.keyFrames = static_cast<int32_t>(a.k.dim(1));
   p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, blockRows));
@@ -61,30 +63,67 @@ AttentionSm90Params sm90_params(const AttentionArgs& a, int blockRows) {
   return p;
 }
 
-/** Why the Hopper kernel for heads of `dim` channels cannot do the row. */
-cuda::Reason sm90_reason(const AttentionArgs& a, int64_t dim, const cuda::DeviceInfo& device) {
-  const int64_t given = a.q.channels() / a.heads;
-  return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(given != dim, {"is for heads of #, the row has heads of #", {dim, given}}),
-                         cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}), attention_request_reason(a),
-                         cuda::copy_engine_reason(a.q, "q"), cuda::copy_engine_reason(a.k, "k"), cuda::copy_engine_reason(a.v, "v"),
-                         cuda::copy_engine_reason(a.y, "y"), cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}),
-                         cuda::if_so(!(a.scale > 0), {"needs a positive scale"}),
+/** Why no Hopper kernel for rows that see all keys can do the row, but for its head. */
+cuda::Reason sm90_reason(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}),
+                         attention_request_reason(a), cuda::copy_engine_reason(a.q, "q"), cuda::copy_engine_reason(a.k, "k"),
+                         cuda::copy_engine_reason(a.v, "v"), cuda::copy_engine_reason(a.y, "y"),
+                         cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}), cuda::if_so(!(a.scale > 0), {"needs a positive scale"}),
                          cuda::if_so(a.lse.present() && a.lse.pitch != a.lse.channels(), {"has gaps between its rows", {}, "lse"})});
 }
 
-cuda::Variant sm90_d64(const AttentionArgs& a, const cuda::DeviceInfo& device) {
-  const AttentionSm90Params p = sm90_params(a, 192);
+/** Channels of the heads that there are kernels for, up to so many each, and query rows of their tiles. */
+constexpr int64_t kSmallHeads[] = {16, 32, 48, 64};
+constexpr int kSmallHeadsRows = 192;
+
+/** Why the kernel for heads of more than `below` and up to `dim` channels cannot do the row. */
+cuda::Reason small_heads_reason(const AttentionArgs& a, int64_t below, int64_t dim, const cuda::DeviceInfo& device) {
+  const int64_t given = a.q.channels() / a.heads;
+  return cuda::first_of(
+      {cuda::wgmma_reason(device), cuda::if_so(given > dim, {"is for heads of at most #, the row has heads of #", {dim, given}}),
+       cuda::if_so(given <= below, {"is for larger heads than #", {given}}),
+       cuda::if_so(given % 8 != 0, {"is for heads of multiples of #, the row has heads of #", {8, given}}), sm90_reason(a, device)});
+}
+
+cuda::Reason d512_reason(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  constexpr int64_t kDim = 512;
+  const int64_t given = a.q.channels() / a.heads;
+  return cuda::first_of({cuda::wgmma_reason(device),
+                         cuda::if_so(given != kDim, {"is for heads of #, the row has heads of #", {kDim, given}}), sm90_reason(a, device)});
+}
+
+cuda::Variant small_heads_variant(const AttentionArgs& a, int64_t dim, const cuda::DeviceInfo& device) {
+  const AttentionSm90Params p = sm90_params(a, kSmallHeadsRows);
   cuda::Launch launch;
-  launch.symbol = a.q.dtype == DType::f16 ? "attention_sm90_f16_d64" : "attention_sm90_bf16_d64";
+  launch.symbol = "attention_sm90_" + cuda::type_name(a.q.dtype) + "_d" + std::to_string(dim);
   launch.block = 512;
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
-  launch.sharedBytes = 192 * 128 + 9 * 128 * 128 + 1024;  // Q; four of K and of V, and one of ones
+  launch.overlapped = true;
+  launch.sharedBytes = kSmallHeadsRows * 128 + 9 * 128 * 128 + 1024;  // Q; four of K and of V, and one of ones
   launch.set_params(p);
-  const int64_t sequences = a.q.dim(0) * a.q.dim(1), keySequences = a.k.dim(0) * a.k.dim(1);
-  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, q), a.q, p.seqQ, sequences, 192));
-  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, k), a.k, p.seqK, keySequences, 128));
-  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, v), a.v, p.seqK, keySequences, 128));
-  return {"sm90_d64", 0, {}, {std::move(launch)}};
+  launch.maps.push_back(attention_head_map(offsetof(AttentionSm90Params, q), a.q, a.heads, kSmallHeadsRows));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionSm90Params, k), a.k, a.heads, 128));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionSm90Params, v), a.v, a.heads, 128));
+  return {"sm90_d" + std::to_string(dim), 0, {}, {std::move(launch)}};
+}
+
+/** Adds the kernel for the row's heads: the narrowest. */
+void add_small_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  int64_t below = 0;
+  for (const int64_t dim : kSmallHeads) {
+    if (out.allows({"sm90_d", std::to_string(dim)}, small_heads_reason(a, below, dim, device)))
+      out.add(small_heads_variant(a, dim, device));
+    below = dim;
+  }
+}
+
+/** Whether it goes before blocks for part of the keys. Measured on an H100: smaller heads where keys are many, beside which the sums that
+ * it leaves to the tensor cores count (4,096 tokens, 16 heads of 40: 148 us, in ranges 170); heads of 64 but where its tiles leave half of
+ * the multiprocessors idle (1,024 tokens, 10 heads: 18 us, in small blocks 15), if the choice may depend on their number. */
+bool small_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device, bool varies) {
+  constexpr int64_t kManyKeys = 1024;
+  const int64_t tiles = cuda::ceil_div(a.q.dim(2), kSmallHeadsRows) * a.q.dim(0) * a.q.dim(1) * a.heads;
+  return a.k.dim(2) > kManyKeys || (a.q.channels() / a.heads == 64 && (!varies || 2 * tiles > device.numSms));
 }
 
 /** Blocks of 64 rows in pairs; a block beyond the last row helps its neighbour load: each half the channels of all keys. */
@@ -125,8 +164,9 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   const bool split = !few && split_attention_wins(a, device);
   if (split) add_split_attention(a, device, out);
   // First what is faster where both can: also for short sequences, whose tiles of 192 rows are emptier.
-  if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
-  if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
+  const bool smallHeads = small_heads_win(a, device, !out.variance_reason());
+  if (smallHeads) add_small_heads(a, device, out);
+  if (out.allows({"sm90_d512"}, d512_reason(a, device))) out.add(sm90_d512(a));
   if (!few) {
     add_block_attention(a, device, true, out);
     add_range_attention(a, device, out);
@@ -134,6 +174,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   add_portable_attention(a, device, out);
   if (few) add_range_attention(a, device, out);
   else add_block_attention(a, device, false, out);
+  if (!smallHeads) add_small_heads(a, device, out);
   if (!split) add_split_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;

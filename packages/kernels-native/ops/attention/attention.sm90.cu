@@ -1,4 +1,5 @@
-// attention on Hopper, head dim 64, no mask: o = softmax(scale · q · kᵀ) · v.
+// attention on Hopper, heads of up to 64 channels, no mask: o = softmax(scale · q · kᵀ) · v. Channels behind a head's are zeros in shared
+// memory; of smaller heads the products with q end before them.
 //
 // Plan: persistent blocks of one producer and three consumer warpgroups; a tile is 192 query rows of one head, 64 to a
 // warpgroup. K and V come in blocks of 128 keys through two rings filled by the copy engine. Scores of block j + 1 are
@@ -61,25 +62,25 @@ __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shar
     ptx::mbarrier_wait(s.qEmpty, qParity);
     qParity ^= 1;
     ptx::mbarrier_arrive_expect_tx(s.qFull, kQBytes);
-    ptx::tma_load_4d(s.q, &p.q, s.qFull, t.head * 64, t.q, t.frame, 0);
+    ptx::tma_load_4d(s.q, &p.q, s.qFull, 0, t.head, t.q, t.frame);
     for (int j = 0; j < numBlocks; ++j) {
       ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
       ptx::mbarrier_arrive_expect_tx(s.kFull + 8 * cursor.stage, kTileBytes);
-      ptx::tma_load_4d(s.k + cursor.stage * kTileBytes, &p.k, s.kFull + 8 * cursor.stage, t.head * 64, j * kBlockN, t.keyFrame, 0);
+      ptx::tma_load_4d(s.k + cursor.stage * kTileBytes, &p.k, s.kFull + 8 * cursor.stage, 0, t.head, j * kBlockN, t.keyFrame);
       ptx::mbarrier_wait(s.vEmpty + 8 * cursor.stage, cursor.parity ^ 1);
       ptx::mbarrier_arrive_expect_tx(s.vFull + 8 * cursor.stage, kTileBytes);
-      ptx::tma_load_4d(s.v + cursor.stage * kTileBytes, &p.v, s.vFull + 8 * cursor.stage, t.head * 64, j * kBlockN, t.keyFrame, 0);
+      ptx::tma_load_4d(s.v + cursor.stage * kTileBytes, &p.v, s.vFull + 8 * cursor.stage, 0, t.head, j * kBlockN, t.keyFrame);
       cursor.advance();
     }
   }
 }
 
 /** Issues scores[64, 128] = Q · Kᵀ for this warpgroup. */
-template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[64], uint32_t q, uint32_t k) {
+template <class T, int kDim> __device__ __forceinline__ void issue_scores(float (&scores)[64], uint32_t q, uint32_t k) {
   const uint64_t a = ptx::matrix_descriptor(q), b = ptx::matrix_descriptor(k);
   ptx::wgmma_fence();
 #pragma unroll
-  for (int step = 0; step < 4; ++step) ptx::Wgmma<T, 128, 0>::run(scores, a + 2 * step, b + 2 * step, step > 0);
+  for (int step = 0; step < kDim / 16; ++step) ptx::Wgmma<T, 128, 0>::run(scores, a + 2 * step, b + 2 * step, step > 0);
   ptx::wgmma_commit();
 }
 
@@ -152,7 +153,7 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
     const float sum = out[32 + 2 * r];
     const float inverse = 1.0f / sum;
     const int row = t.q + rowInTile + 8 * r;
-    T* y = static_cast<T*>(p.y) + (static_cast<int64_t>(t.frame) * p.seqQ + row) * p.yPitch + t.head * 64;
+    T* y = static_cast<T*>(p.y) + (static_cast<int64_t>(t.frame) * p.seqQ + row) * p.yPitch + t.head * p.dim;
 #pragma unroll
     for (int group = 0; group < 2; ++group) {
       float2 v[4];
@@ -163,14 +164,14 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
       }
       transpose_quad(v, lane);
       const float eight[8] = {v[0].x, v[0].y, v[1].x, v[1].y, v[2].x, v[2].y, v[3].x, v[3].y};
-      if (row < p.seqQ) store8(y + group * 32 + lane * 8, eight);
+      if (row < p.seqQ && group * 32 + lane * 8 < p.dim) store8(y + group * 32 + lane * 8, eight);
     }
     if (p.lse && lane == 0 && row < p.seqQ)
       p.lse[(static_cast<int64_t>(t.frame) * p.heads + t.head) * p.seqQ + row] = (maxima[r] * p.scale + log2f(sum)) * kLn2;
   }
 }
 
-template <class T> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, int group) {
+template <class T, int kDim> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, int group) {
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
@@ -182,7 +183,7 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
     ptx::mbarrier_wait(s.qFull, qParity);
     qParity ^= 1;
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    issue_scores<T>(scores, q, s.k + k.stage * kTileBytes);
+    issue_scores<T, kDim>(scores, q, s.k + k.stage * kTileBytes);
     ptx::wgmma_wait<0>();
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
@@ -193,7 +194,7 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
     pack_probabilities<T>(probabilities, scores);
     if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     for (int j = 1; j < numBlocks; ++j) {
-      issue_scores<T>(scores, q, s.k + k.stage * kTileBytes);
+      issue_scores<T, kDim>(scores, q, s.k + k.stage * kTileBytes);
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
       issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, j > 1);
       ptx::wgmma_wait<1>();
@@ -231,7 +232,7 @@ template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
   ptx::fence_proxy_async();
 }
 
-template <class T> __device__ __forceinline__ void attention_d64(const AttentionSm90Params& p) {
+template <class T, int kDim> __device__ __forceinline__ void attention_small_heads(const AttentionSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(8) uint64_t barriers[2 + 4 * kStages];
   Shared s;
@@ -264,11 +265,19 @@ template <class T> __device__ __forceinline__ void attention_d64(const Attention
     if (threadIdx.x == kConsumers * 128) produce(p, s);
   } else {
     ptx::registers_raise<160>();
-    consume<T>(p, s, warpgroup);
+    consume<T, kDim>(p, s, warpgroup);
   }
 }
 
 }  // namespace
 
-VD_KERNEL(attention_sm90_f16_d64, AttentionSm90Params, kThreads, 1, attention_d64<__half>)
-VD_KERNEL(attention_sm90_bf16_d64, AttentionSm90Params, kThreads, 1, attention_d64<__nv_bfloat16>)
+#define VD_SMALL_HEADS(type, name, dim) \
+  VD_KERNEL_OVERLAPPED(attention_sm90_##name##_d##dim, AttentionSm90Params, kThreads, 1, attention_small_heads<type, dim>)
+#define VD_SMALL_HEADS_ALL(type, name) \
+  VD_SMALL_HEADS(type, name, 16)       \
+  VD_SMALL_HEADS(type, name, 32)       \
+  VD_SMALL_HEADS(type, name, 48)       \
+  VD_SMALL_HEADS(type, name, 64)
+
+VD_SMALL_HEADS_ALL(__half, f16)
+VD_SMALL_HEADS_ALL(__nv_bfloat16, bf16)

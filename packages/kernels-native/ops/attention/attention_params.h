@@ -20,13 +20,14 @@ inline constexpr int kAttentionHeldSharedBytes =
     2 * (4 - kAttentionHeldSlices) * 8192 + ((kAttentionHeldStagesK + kAttentionHeldStagesV) * 1024 + 4 * 64 * 4) * kAttentionHeldKeys +
     1024;
 
-/** Tensor maps are [B·F, S, heads·D], copied in boxes of 64 channels. */
+/** Tensor maps are [B·F, S, heads, D], or [B·F, S, D] of heads of 512, copied in boxes of 64 channels. */
 struct AttentionSm90Params {
   TensorMap q, k, v;
   void* y;
   float* lse;           // may be null
   int64_t yPitch;
   int32_t heads, seqQ, seqK;
+  int32_t dim;          // of a head
   int32_t frames;       // F of q
   int32_t keyFrames;    // F of k: 1 or frames
   int32_t numQTiles;    // per head and frame

@@ -10,6 +10,10 @@ namespace vd {
 
 bool has_attention_window(const AttentionArgs& args);
 
+/** A map over [sequences, rows, heads, channels] whose box is 64 channels of `boxRows` rows of a head: behind a head's channels are zeros.
+ */
+cuda::TensorMapRequest attention_head_map(uint32_t offset, const Tensor& t, int64_t heads, uint32_t boxRows);
+
 /** What the kernels for plain requests do not do, if the row asks for it. */
 cuda::Reason attention_request_reason(const AttentionArgs& args);
 

@@ -50,25 +50,6 @@ cuda::Reason large_head_reason(const AttentionArgs& a, const cuda::DeviceInfo& d
                          cuda::if_so(dim > 512, {"is for heads of at most #, the row has heads of #", {512, dim}})});
 }
 
-/** A map over [sequences, rows, heads, channels] whose box is 64 channels of `boxRows` rows of a head. */
-cuda::TensorMapRequest head_map(uint32_t offset, const Tensor& t, int64_t heads, uint32_t boxRows) {
-  cuda::TensorMapRequest map;
-  map.paramOffset = offset;
-  map.base = cuda::Address::of(t.data);
-  map.dtype = t.dtype;
-  map.rank = 4;
-  map.dims[0] = t.channels() / heads;
-  map.dims[1] = heads;
-  map.dims[2] = t.dim(2);
-  map.dims[3] = t.dim(0) * t.dim(1);
-  map.strideBytes[0] = map.dims[0] * 2;
-  map.strideBytes[1] = t.pitch * 2;
-  map.strideBytes[2] = static_cast<uint64_t>(t.dim(2)) * t.pitch * 2;
-  map.box[0] = 64;
-  map.box[2] = boxRows;
-  return map;
-}
-
 /** Whether the copy engine can bring the mask: one of a row for every query, of up to 16 bits, where tiles of keys begin at multiples
  *  of their size. It reads boxes from 16-byte boundaries only. */
 bool has_mask_tiles(const AttentionArgs& a) {
@@ -129,9 +110,9 @@ cuda::Launch part_launch(const AttentionArgs& a, const std::string& symbol, cons
   launch.block = static_cast<uint32_t>(tile.threads);
   launch.sharedBytes = sharedBytes;
   launch.set_params(p);
-  launch.maps.push_back(head_map(offsetof(AttentionMaps, q), a.q, a.heads, tile.q));
-  launch.maps.push_back(head_map(offsetof(AttentionMaps, k), a.k, a.heads, tile.k));
-  launch.maps.push_back(head_map(offsetof(AttentionMaps, v), a.v, a.heads, tile.v));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionMaps, q), a.q, a.heads, tile.q));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionMaps, k), a.k, a.heads, tile.k));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionMaps, v), a.v, a.heads, tile.v));
   return launch;
 }
 
@@ -167,7 +148,7 @@ cuda::Variant staggered_variant(const AttentionArgs& a, const StaggeredTile& til
   const AttentionRangeParams p = part_params(a, kStaggeredRows, device);
   cuda::Launch launch = part_launch(a, "attention_sm90_staggered_" + cuda::type_name(a.q.dtype) + "_" + tile.name, p,
                                     {kStaggeredRows, kStaggeredThreads, kBlockRows, kRangeKeys, kRangeKeys}, staggered_shared_bytes(tile));
-  launch.maps.push_back(head_map(offsetof(AttentionMaps, y), a.y, a.heads, kBlockRows));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionMaps, y), a.y, a.heads, kBlockRows));
   // As few blocks as finish at the same time: their tiles are rather those of one head.
   launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.numTiles, cuda::ceil_div(p.numTiles, device.numSms)));
   launch.overlapped = true;
@@ -201,18 +182,17 @@ cuda::Variant split_variant(const AttentionArgs& a, const SplitTile& tile, const
 }
 
 /** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 (docs/kernels/attention.md): heads of more than 96
- * channels, of which a multiprocessor has two small blocks, which together load all keys twice. */
+ * channels, of which a multiprocessor has two small blocks, which together load all keys twice; and of up to 48, unless queries and keys
+ * are few. */
 bool staggered_wins(const AttentionArgs& a) {
-  const int64_t keys = a.k.dim(2);
-  return a.q.channels() / a.heads > 96 && keys > kRangeKeys;
+  const int64_t dim = a.q.channels() / a.heads, keys = a.k.dim(2);
+  return dim <= 48 ? keys > 256 || a.q.dim(2) > 1024 : dim > 96 && keys > kRangeKeys;
 }
 
 /** Whether small blocks, or those whose warpgroups are apart, go first. Measured on an H200 (docs/kernels/attention.md): they gain where
- * tiles of queries begin and end often, and always at 96 channels; each of them loads all keys, which heads of 40 channels, 80 bytes, do
- * slowly: 4,096 queries of 77 keys take 20.2 to 22 us, in ranges 19.5. */
+ * tiles of queries begin and end often, and always at 96 channels. */
 bool small_blocks_win(const AttentionArgs& a, const BlockTile& tile) {
   const int64_t keys = a.k.dim(2);
-  if (tile.dim == 48) return keys <= 256 && a.q.dim(2) <= 1024;
   return tile.dim == 96 || keys <= (tile.dim == 128 ? 512 : 1024);
 }
 
@@ -247,6 +227,24 @@ cuda::Variant large_head_variant(const AttentionArgs& a, const cuda::DeviceInfo&
 
 }  // namespace
 
+cuda::TensorMapRequest attention_head_map(uint32_t offset, const Tensor& t, int64_t heads, uint32_t boxRows) {
+  cuda::TensorMapRequest map;
+  map.paramOffset = offset;
+  map.base = cuda::Address::of(t.data);
+  map.dtype = t.dtype;
+  map.rank = 4;
+  map.dims[0] = t.channels() / heads;
+  map.dims[1] = heads;
+  map.dims[2] = t.dim(2);
+  map.dims[3] = t.dim(0) * t.dim(1);
+  map.strideBytes[0] = map.dims[0] * 2;
+  map.strideBytes[1] = t.pitch * 2;
+  map.strideBytes[2] = static_cast<uint64_t>(t.dim(2)) * t.pitch * 2;
+  map.box[0] = 64;
+  map.box[2] = boxRows;
+  return map;
+}
+
 void add_range_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   for (const bool masked : {false, true})
     if (out.allows({masked ? "sm90_masked_*" : "sm90_range_*"}, range_reason(a, masked, device)))
@@ -255,7 +253,7 @@ void add_range_attention(const AttentionArgs& a, const cuda::DeviceInfo& device,
 }
 
 bool split_attention_wins(const AttentionArgs& a, const cuda::DeviceInfo& device) {
-  return num_small_tiles(a) <= device.numSms && a.k.dim(2) > 2 * kRangeKeys;
+  return num_small_tiles(a) <= device.numSms && a.k.dim(2) >= 2 * kRangeKeys;
 }
 
 void add_split_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {

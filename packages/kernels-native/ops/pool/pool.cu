@@ -53,7 +53,7 @@ template <int kWidth, bool kMax> __device__ __forceinline__ void pool(const Pool
 
 }  // namespace
 
-VD_KERNEL(pool_max_vector, PoolParams, 256, 2, pool<8, true>)
-VD_KERNEL(pool_max_scalar, PoolParams, 256, 2, pool<1, true>)
-VD_KERNEL(pool_average_vector, PoolParams, 256, 2, pool<8, false>)
-VD_KERNEL(pool_average_scalar, PoolParams, 256, 2, pool<1, false>)
+VD_KERNEL_OVERLAPPED(pool_max_vector, PoolParams, 256, 2, pool<8, true>)
+VD_KERNEL_OVERLAPPED(pool_max_scalar, PoolParams, 256, 2, pool<1, true>)
+VD_KERNEL_OVERLAPPED(pool_average_vector, PoolParams, 256, 2, pool<8, false>)
+VD_KERNEL_OVERLAPPED(pool_average_scalar, PoolParams, 256, 2, pool<1, false>)

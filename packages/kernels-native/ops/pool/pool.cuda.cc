@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates pool_cuda_variants(const PoolArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
+cuda::Candidates pool_cuda_variants(const PoolArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   device::PoolParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -25,7 +25,8 @@ cuda::Candidates pool_cuda_variants(const PoolArgs& a, const cuda::DeviceInfo&, 
   p.fixedCount = a.countIncludePad ? p.kernel[0] * p.kernel[1] * p.kernel[2] : 0;
   const std::string prefix = a.mode == PoolMode::max ? "pool_max_" : "pool_average_";
   const cuda::Reason againstVector = cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true)});
-  return cuda::run_candidates(prefix + "vector", prefix + "scalar", againstVector, p.pixels * p.channels, p, options);
+  return cuda::run_candidates(prefix + "vector", prefix + "scalar", againstVector, p.pixels * p.channels, p, options,
+                              device.smVersion >= 90);
 }
 
 }  // namespace vd

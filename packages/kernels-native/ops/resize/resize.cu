@@ -84,5 +84,5 @@ template <int kWidth> __device__ __forceinline__ void resize(const ResizeParams&
 
 }  // namespace
 
-VD_KERNEL(resize_vector, ResizeParams, 256, 2, resize<8>)
-VD_KERNEL(resize_scalar, ResizeParams, 256, 2, resize<1>)
+VD_KERNEL_OVERLAPPED(resize_vector, ResizeParams, 256, 2, resize<8>)
+VD_KERNEL_OVERLAPPED(resize_scalar, ResizeParams, 256, 2, resize<1>)

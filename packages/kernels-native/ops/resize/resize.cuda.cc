@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates resize_cuda_variants(const ResizeArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
+cuda::Candidates resize_cuda_variants(const ResizeArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   device::ResizeParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -22,7 +22,7 @@ cuda::Candidates resize_cuda_variants(const ResizeArgs& a, const cuda::DeviceInf
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
   const cuda::Reason againstVector = cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true)});
-  return cuda::run_candidates("resize_vector", "resize_scalar", againstVector, p.pixels * p.channels, p, options);
+  return cuda::run_candidates("resize_vector", "resize_scalar", againstVector, p.pixels * p.channels, p, options, device.smVersion >= 90);
 }
 
 }  // namespace vd

@@ -16,12 +16,13 @@ int64_t token_tiles(const MatmulProblem& p, const TurnedTile& tile) { return cei
 int64_t column_tiles(const MatmulProblem& p, const TurnedTile& tile) { return ceil_div(p.columns, tile.columns); }
 int64_t num_tiles(const MatmulProblem& p, const TurnedTile& tile) { return token_tiles(p, tile) * column_tiles(p, tile); }
 
-/** The shape that many tokens are no use for, of which few are left empty, and that of so many tokens that one round of blocks has them. */
-constexpr const TurnedTile &kFewTokens = kTurnedTiles[0], &kOneRound = kTurnedTiles[1];
-static_assert(kFewTokens.tokens == 88 && kOneRound.tokens == 96);
+/** The shape that many tokens are no use for, of which few are left empty, that of so many tokens that one round of blocks has them, and
+ * one of as many results whose one warpgroup reads less of shared memory for each product, and takes longer for its tail. */
+constexpr const TurnedTile &kFewTokens = kTurnedTiles[0], &kOneRound = kTurnedTiles[1], &kOneRoundLong = kTurnedTiles[2];
+static_assert(kFewTokens.tokens == 88 && kOneRound.tokens == 96 && kOneRoundLong.tokens == 192);
 
 /** The shape for products whose larger tiles would leave multiprocessors idle. */
-bool is_small(const TurnedTile& tile) { return tile.columns == 64; }
+bool is_small(const TurnedTile& tile) { return tile.tokens == 32; }
 
 /** Why a tile cannot do the problem, which is a linear. */
 Reason tile_reason(const MatmulProblem& p, const TurnedTile& tile, const DeviceInfo& device) {
@@ -101,11 +102,26 @@ bool few_tiles_win(const MatmulProblem& p, const DeviceInfo& device) {
   return tile != nullptr && (p.channels <= kFewChannels || p.channels <= kFewRings * tile->stages * block_channels(p));
 }
 
+/** Whether nearly every multiprocessor has one of a tile's blocks. */
+bool nearly_fills(const MatmulProblem& p, const TurnedTile& tile, const DeviceInfo& device) {
+  return 4 * num_tiles(p, tile) >= 3 * device.numSms;
+}
+
 /** Measured on an H100: tiles of which one round of blocks nearly fills the device are done sooner than larger ones, of which it fills
- * less, where reductions are long (1,152 tokens of 1280 to 1280: 120 tiles 9.6 us, 90 of 128 by 128 12.2). */
+ * less (1,152 tokens of 1280 to 1280: 120 tiles 9.4 us, 90 of 128 by 128 12.2; 2,048 of 640 to 640 and of 192 to 768, with the time of
+ * their events: 9.4 and 11.7, 8.8 and 13.9). */
 bool one_round_wins(const MatmulProblem& p, const DeviceInfo& device) {
+  constexpr int64_t kLeastChannels = 192;
+  return !tile_reason(p, kOneRound, device) && nearly_fills(p, kOneRound, device) && p.channels >= kLeastChannels;
+}
+
+/** Measured on an H100: long reductions of such products, whose tails are nothing but a bias, take less with one warpgroup (9.2 us of 9.4).
+ */
+bool one_round_is_long(const MatmulProblem& p, const DeviceInfo& device) {
   constexpr int64_t kLeastChannels = 1280;
-  return !tile_reason(p, kOneRound, device) && 3 * num_tiles(p, kOneRound) >= 2 * device.numSms && p.channels >= kLeastChannels;
+  const bool whole = token_tiles(p, kOneRoundLong) * kOneRoundLong.tokens == token_tiles(p, kOneRound) * kOneRound.tokens;
+  return !tile_reason(p, kOneRoundLong, device) && nearly_fills(p, kOneRoundLong, device) && whole && p.channels >= kLeastChannels &&
+         p.epilogue.residual == nullptr && p.epilogue.residual2 == nullptr && p.epilogue.frameBias == nullptr;
 }
 
 }  // namespace
@@ -119,6 +135,7 @@ void add_matmul_turned(const MatmulProblem& p, const Variant& base, const Device
   std::vector<const TurnedTile*> tiles;
   if (few_tokens_win(p, device)) tiles.push_back(&kFewTokens);
   if (small) tiles.push_back(small);
+  if (one_round_is_long(p, device)) tiles.push_back(&kOneRoundLong);
   for (const TurnedTile* tile : {&kOneRound, &kFewTokens}) tiles.push_back(tile);
   for (const TurnedTile& tile : kTurnedTiles) tiles.push_back(&tile);
   // Each where it stands first.
