@@ -14,6 +14,7 @@ import {
   layoutPiece,
   type PieceShape,
   type Resources,
+  readbackBytes,
   TURN_PARTS,
 } from "./session";
 import { stripsOf } from "./strips";
@@ -95,9 +96,9 @@ interface SessionBytes {
 const known = new WeakMap<CausalVideoVae, Map<string, Promise<SessionBytes>>>();
 
 function sessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
-  const { model, dtype } = resources;
+  const { model, dtype, device } = resources;
   const { part, height, width, latentsPerRun, framesAtOnce } = shape;
-  const key = [direction, dtype, part, height, width, latentsPerRun, framesAtOnce].join(" ");
+  const key = [direction, dtype, device.kind, part, height, width, latentsPerRun, framesAtOnce].join(" ");
   const ofModel = known.get(model) ?? new Map<string, Promise<SessionBytes>>();
   known.set(model, ofModel);
   const bytes = ofModel.get(key) ?? findSessionBytes(resources, direction, shape);
@@ -106,7 +107,7 @@ function sessionBytes(resources: Resources, direction: Direction, shape: PieceSh
   return bytes;
 }
 
-/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; and weights. */
+/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; what results are read from; and weights. */
 async function findSessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
   const stream = new StreamMemory();
   const statistics = statisticsFor(shape);
@@ -116,7 +117,8 @@ async function findSessionBytes(resources: Resources, direction: Direction, shap
   const others = [await layoutOf(1, true)];
   if (shape.latentsPerRun > 1) others.push(await layoutOf(shape.latentsPerRun - 1, false));
   const arenaBytes = Math.max(middle.arenaBytes, ...others.map((other) => other.arenaBytes));
-  const ioBytes = middle.ioBytes + Math.max(...others.map((other) => other.ioBytes));
+  const ioBytes =
+    middle.ioBytes + Math.max(...others.map((other) => other.ioBytes)) + readbackBytes(resources, direction, shape);
   const { weightBytes } = middle;
   return { bytes: stream.bytes + arenaBytes + ioBytes + weightBytes, kept: stream.bytes, weightBytes };
 }

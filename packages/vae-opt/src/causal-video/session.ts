@@ -1,4 +1,4 @@
-import { type Device, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceBuffer, type DType, type FloatsRead, VdError } from "@vd/kernels-native";
 import {
   type Graph,
   type GraphLayout,
@@ -10,11 +10,13 @@ import {
   type Tensor,
   tokens,
 } from "@vd/tensor";
-import { checkResult } from "./clip";
+import { worksBesideHost } from "./beside-host";
+import type { Clip } from "./clip";
 import { frameFactor, pictureFactor } from "./config";
 import { type Piece, StreamMemory } from "./frame-memory";
 import type { CausalVideoVae, ModelPart } from "./model";
 import { statisticsFor } from "./norm-statistics";
+import { type OnTheWay, Readback } from "./readback";
 
 /** Which way a clip goes. */
 export type Direction = "encode" | "decode";
@@ -90,6 +92,27 @@ export function inputDims(
   return [1, before ? before.framesOf(frames, begins) : frames, height * scale, width * scale, channels];
 }
 
+/** Shape of what a part gives for so many latents. */
+export function resultDims(
+  resources: Pick<Resources, "model">,
+  direction: Direction,
+  shape: Pick<PieceShape, "part" | "height" | "width">,
+  piece: { latents: number; begins: boolean },
+): Clip["dims"] {
+  const [, frames, height, width] = inputDims(resources, direction, shape, piece);
+  const { growth, channels, framesOf } = partOf(resources, direction, shape.part);
+  return [framesOf(frames, piece.begins), height * growth, width * growth, channels[1]];
+}
+
+/** Bytes of the block from which results are read while the next piece runs; 0 where that is not done: for parts whose results
+ *  other parts take, and on the CPU, whose workers compute then. */
+export function readbackBytes(resources: Resources, direction: Direction, shape: PieceShape): number {
+  const isLast = shape.part === "all" || shape.part === TURN_PARTS[direction][1];
+  if (!isLast || !worksBesideHost(resources.device)) return 0;
+  const piece = { latents: shape.latentsPerRun, begins: false };
+  return packedBytes([1, ...resultDims(resources, direction, shape, piece)], resources.dtype);
+}
+
 /** Bytes of what lies between the turns for so many latents. */
 export function bytesBetweenTurns(
   resources: Resources,
@@ -153,13 +176,17 @@ export class Session {
   private readonly layouts = new Map<string, Promise<GraphLayout>>();
   /** Bytes of the usual plans' arena. */
   private usualArena = 0;
+  private readonly readback: Readback | undefined;
 
   private constructor(
     readonly resources: Resources,
     readonly direction: Direction,
     readonly shape: PieceShape,
     readonly stream = new StreamMemory(),
-  ) {}
+  ) {
+    const bytes = readbackBytes(resources, direction, shape);
+    if (bytes > 0) this.readback = new Readback(resources.device, bytes);
+  }
 
   /**
    * Allocates what is kept from piece to piece.
@@ -181,20 +208,32 @@ export class Session {
   }
 
   /**
-   * Runs one piece, the clip's first one or what follows the piece before. x: the input's values → the result's.
+   * Runs one piece, the clip's first one or what follows the piece before, and resolves once the next one may run. x: the input's
+   * values → the result's.
    *
-   * @throws VdError `memory`, `cancelled`, `weights` for results that are not finite
+   * @throws VdError `memory`, `cancelled`
    */
-  async run(x: Float32Array, latents: number, begins: boolean, signal?: AbortSignal): Promise<Float32Array> {
+  async start(x: Float32Array, latents: number, begins: boolean, signal?: AbortSignal): Promise<OnTheWay<FloatsRead>> {
     const plan = await this.planOf(latents, begins);
     await plan.write("x", x);
     await plan.run({ signal });
-    return checkResult(await plan.readChecked("y"), this.direction);
+    return this.beginRead(plan);
+  }
+
+  /**
+   * Begins to read a plan's result, and resolves once the next one may run.
+   *
+   * @throws VdError `memory`
+   */
+  async beginRead(plan: Plan): Promise<OnTheWay<FloatsRead>> {
+    if (this.readback) return this.readback.begin(plan, "y");
+    const read = await plan.readChecked("y");
+    return { result: Promise.resolve(read) };
   }
 
   /** Bytes that the loaded plans take on the device, without weights. */
   get bytes(): number {
-    let bytes = this.stream.bytes + (this.arena?.bytes ?? 0);
+    let bytes = this.stream.bytes + (this.arena?.bytes ?? 0) + (this.readback?.bytesTaken ?? 0);
     for (const { memory } of this.plans.values()) bytes += memory.ioBytes;
     return bytes;
   }
@@ -211,6 +250,7 @@ export class Session {
    */
   async leaveDevice({ keeps }: { keeps: boolean }): Promise<void> {
     const { device } = this.resources;
+    await this.readback?.free();
     await this.freeArena();
     if (keeps) {
       this.away ??= await device.allocateHost(this.stream.bytes);
@@ -346,6 +386,11 @@ export class DirectionSessions {
     const isSecond = this.idle.some(({ shape }) => shape.part === session.shape.part);
     if (isSecond || this.resources.isClosed()) await session.free();
     else this.idle.push(session);
+  }
+
+  /** Whether pieces run while results are read. */
+  get overlaps(): boolean {
+    return worksBesideHost(this.resources.device);
   }
 
   /** @throws VdError `attr` once the autoencoder is closed */

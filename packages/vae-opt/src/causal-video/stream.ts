@@ -3,10 +3,11 @@ import { runInSlices } from "@vd/tensor";
 import { untilAborted } from "../until-aborted";
 import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
-import { PictureSession } from "./picture-session";
+import { type ClipPiece, PictureSession } from "./picture-session";
 import { checkStreamPlan, type StreamPlan, spareHostBytes } from "./planning";
-import type { DirectionSessions } from "./session";
-import { type TurnPiece, TurnSession } from "./turn-session";
+import { type PieceRun, resultsOf } from "./readback";
+import { type DirectionSessions, resultDims } from "./session";
+import { TurnSession } from "./turn-session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
@@ -89,6 +90,8 @@ class Run {
   private latentsPerTurn = 1;
   private size: readonly [height: number, width: number] | undefined;
   private begun = false;
+  /** Frames of the results of what was taken. */
+  private numFrames = 0;
 
   constructor(
     private readonly sessions: DirectionSessions,
@@ -114,13 +117,10 @@ class Run {
 
   /** Runs whole pieces, or turns, as long as there are frames for them, and keeps the others. */
   async *drain(): AsyncGenerator<Clip, void, void> {
-    if (this.turns) {
-      if (this.isWhole) return; // Turns end with the clip: which one is the last is seen at its end.
-      while (this.latentsWaiting >= this.latentsPerTurn) yield* this.turn(this.latentsPerTurn, false);
-    } else {
-      if (!this.begun && this.waiting.count > 0) yield await this.run(1);
-      while (this.begun && this.latentsWaiting >= this.latentsPerRun) yield await this.run(this.latentsPerRun);
-    }
+    // All of a whole clip is run at its end: which turn is the last is seen there, and no piece waits for one before it to be handed out.
+    if (this.isWhole) return;
+    if (!this.turns) yield* this.results({ ends: false });
+    else while (this.latentsWaiting >= this.latentsPerTurn) yield* this.turn(this.latentsPerTurn, false);
     this.waiting.keep();
   }
 
@@ -131,9 +131,9 @@ class Run {
       throw new VdError({ code: "shape", where: `${rule.where}] [${rule.what}`, expected: "one or more", got: "none" });
     const missing = (unit - ((this.waiting.count - Number(!this.begun)) % unit)) % unit;
     if (incomplete === "repeat") this.waiting.repeatLast(missing);
+    if (!this.turns) return yield* this.results({ ends: true });
     for (let latents = this.latentsWaiting; latents > 0; latents = this.latentsWaiting)
-      if (this.turns) yield* this.turn(Math.min(latents, this.latentsPerTurn), latents <= this.latentsPerTurn);
-      else yield await this.run(latents);
+      yield* this.turn(Math.min(latents, this.latentsPerTurn), latents <= this.latentsPerTurn);
   }
 
   async close(): Promise<void> {
@@ -168,28 +168,49 @@ class Run {
     this.latentsPerTurn = Math.max(latentsPerTurn, most);
   }
 
-  private async run(latents: number): Promise<Clip> {
-    const { signal, rule } = this.options;
-    throwIfAborted(signal, rule.where);
-    const { x, begins } = this.take(latents);
-    return this.session!.run(x, latents, begins, signal);
+  /** Runs the pieces for which frames are there. ends: also one that is shorter than others. */
+  private results(which: { ends: boolean }): AsyncGenerator<Clip, void, void> {
+    const { rule, signal } = this.options;
+    const checkGoesOn = () => {
+      throwIfAborted(signal, rule.where);
+      this.sessions.checkOpen();
+    };
+    return resultsOf(this.runs(which), { overlaps: this.sessions.overlaps, signal, checkGoesOn });
+  }
+
+  private *runs({ ends }: { ends: boolean }): Generator<PieceRun, void, void> {
+    const { rule, signal } = this.options;
+    for (;;) {
+      const most = this.begun ? this.latentsPerRun : 1;
+      const waiting = this.latentsWaiting;
+      if (waiting === 0 || (waiting < most && !ends)) return;
+      const piece = this.take(Math.min(waiting, most));
+      yield async (stop) => {
+        throwIfAborted(signal, rule.where);
+        return this.session!.start(piece, stop);
+      };
+    }
   }
 
   private async *turn(latents: number, ends: boolean): AsyncGenerator<Clip, void, void> {
     const { signal, rule } = this.options;
     throwIfAborted(signal, rule.where);
-    const pieces: TurnPiece[] = this.begun ? [] : [this.take(1)];
+    const pieces: ClipPiece[] = this.begun ? [] : [this.take(1)];
     for (let left = latents - pieces.length; left > 0; left -= this.latentsPerRun)
       pieces.push(this.take(Math.min(left, this.latentsPerRun)));
     yield* this.turns!.run(pieces, { ends, signal });
   }
 
   /** Takes the frames of the next piece. */
-  private take(latents: number): TurnPiece {
+  private take(latents: number): ClipPiece {
+    const { direction, resources } = this.sessions;
     const { unit } = this.options;
-    const begins = !this.begun;
+    const [begins, firstFrame] = [!this.begun, this.numFrames];
+    const x = this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents);
     this.begun = true;
-    return { x: this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents), latents, begins };
+    const [height, width] = this.size!;
+    this.numFrames += resultDims(resources, direction, { part: "all", height, width }, { latents, begins })[0];
+    return { x, latents, begins, firstFrame };
   }
 }
 

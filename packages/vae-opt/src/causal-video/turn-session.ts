@@ -1,27 +1,21 @@
-import type { DeviceBuffer } from "@vd/kernels-native";
+import { type DeviceBuffer, throwIfAborted } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { HostFrames } from "../host-frames";
 import { type Clip, checkResult } from "./clip";
+import type { ClipPiece } from "./picture-session";
+import { type OnTheWay, type PieceRun, resultsOf } from "./readback";
 import {
   bytesBetweenTurns,
   type DirectionSessions,
-  inputDims,
   type PieceShape,
-  partOf,
+  resultDims,
   type Session,
   TURN_PARTS,
 } from "./session";
 
-/** Consecutive latents, or frames, of a clip that run at once. */
-export interface TurnPiece {
-  x: Clip;
-  latents: number;
-  begins: boolean;
-}
-
 /** What the first part has made of a piece, in host memory. */
 interface Between {
-  piece: TurnPiece;
+  piece: ClipPiece;
   values: DeviceBuffer;
 }
 
@@ -124,7 +118,7 @@ export class TurnSession {
    *
    * @throws VdError `cancelled`, `memory`, `attr` once the autoencoder is closed
    */
-  async *run(pieces: readonly TurnPiece[], options: TurnOptions): AsyncGenerator<Clip, void, void> {
+  async *run(pieces: readonly ClipPiece[], options: TurnOptions): AsyncGenerator<Clip, void, void> {
     const made: Between[] = [];
     try {
       await this.runFirst(pieces, options, made);
@@ -141,7 +135,7 @@ export class TurnSession {
     await this.between.free();
   }
 
-  private async runFirst(pieces: readonly TurnPiece[], { ends, signal }: TurnOptions, made: Between[]): Promise<void> {
+  private async runFirst(pieces: readonly ClipPiece[], { ends, signal }: TurnOptions, made: Between[]): Promise<void> {
     await this.parts[1]?.leaveDevice({ keeps: true });
     const session = await this.enter(0);
     const passage = new Passage(session, this.largest(pieces));
@@ -160,28 +154,47 @@ export class TurnSession {
   }
 
   private async *runSecond(made: Between[], { signal }: TurnOptions): AsyncGenerator<Clip, void, void> {
+    const { sessions } = this;
     const session = await this.enter(1);
-    const { direction } = this.sessions;
     const passage = new Passage(session, this.largest(made.map(({ piece }) => piece)));
+    const checkGoesOn = () => {
+      throwIfAborted(signal, sessions.direction);
+      sessions.checkOpen();
+    };
     try {
       await passage.fetch(made[0]!.values);
-      while (made.length > 0) {
-        this.sessions.checkOpen();
-        const { piece, values } = made[0]!;
-        const plan = await session.planOf(piece.latents, piece.begins);
-        await passage.receive(plan, values.bytes);
-        if (made[1]) await passage.fetch(made[1].values);
-        this.between.giveBack(made.shift()!.values);
-        await plan.run({ signal });
-        yield { values: checkResult(await plan.readChecked("y"), direction), dims: this.resultDims(piece) };
-      }
+      const runs = this.secondRuns(session, passage, made);
+      yield* resultsOf(runs, { overlaps: sessions.overlaps, signal, checkGoesOn });
     } finally {
       await passage.free();
     }
   }
 
+  private *secondRuns(session: Session, passage: Passage, made: Between[]): Generator<PieceRun, void, void> {
+    const pieces = [...made];
+    for (const [i, { piece, values }] of pieces.entries()) {
+      const next = pieces[i + 1];
+      yield async (signal) => {
+        this.sessions.checkOpen();
+        const plan = await session.planOf(piece.latents, piece.begins);
+        await passage.receive(plan, values.bytes);
+        if (next) await passage.fetch(next.values);
+        this.between.giveBack(made.shift()!.values);
+        await plan.run({ signal });
+        return this.resultOf(session, plan, piece);
+      };
+    }
+  }
+
+  private async resultOf(session: Session, plan: Plan, piece: ClipPiece): Promise<OnTheWay<Clip>> {
+    const { direction, resources } = this.sessions;
+    const dims = resultDims(resources, direction, session.shape, piece);
+    const { result } = await session.beginRead(plan);
+    return { result: result.then((read) => ({ values: checkResult(read, direction, { ...piece, dims }), dims })) };
+  }
+
   /** Takes host memory for what the first part makes of a piece. */
-  private async makeRoom(piece: TurnPiece, made: Between[]): Promise<void> {
+  private async makeRoom(piece: ClipPiece, made: Between[]): Promise<void> {
     made.push({ piece, values: await this.between.take(this.bytesBetween(piece)) });
   }
 
@@ -194,20 +207,12 @@ export class TurnSession {
     return this.parts[number]!;
   }
 
-  private bytesBetween({ latents, begins }: Pick<TurnPiece, "latents" | "begins">): number {
+  private bytesBetween({ latents, begins }: Pick<ClipPiece, "latents" | "begins">): number {
     const { direction, resources } = this.sessions;
     return bytesBetweenTurns(resources, direction, this.shape, { latents, begins });
   }
 
-  private largest(pieces: readonly TurnPiece[]): number {
+  private largest(pieces: readonly ClipPiece[]): number {
     return Math.max(...pieces.map((piece) => this.bytesBetween(piece)));
-  }
-
-  private resultDims({ latents, begins }: TurnPiece): Clip["dims"] {
-    const { direction, resources } = this.sessions;
-    const part = TURN_PARTS[direction][1];
-    const [, frames, height, width] = inputDims(resources, direction, { ...this.shape, part }, { latents, begins });
-    const { growth, channels, framesOf } = partOf(resources, direction, part);
-    return [framesOf(frames, begins), height * growth, width * growth, channels[1]];
   }
 }

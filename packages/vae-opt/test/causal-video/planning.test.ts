@@ -34,12 +34,12 @@ it("what is planned is what a session takes, and does not grow with the clip's l
   const session = await sessions.acquire({ part: "all", height: 2, width: 3, latentsPerRun: 4, framesAtOnce: 16 });
   const sizes: number[] = [];
   const piece = noiseClip([4, 2, 3, 4]).values;
-  await session.run(piece.subarray(0, 24), 1, true);
+  await (await session.start(piece.subarray(0, 24), 1, true)).result;
   for (let i = 0; i < 5; i++) {
-    await session.run(piece, 4, false);
+    await (await session.start(piece, 4, false)).result;
     sizes.push(session.bytes);
   }
-  await session.run(piece.subarray(0, 72), 3, false);
+  await (await session.start(piece.subarray(0, 72), 3, false)).result;
   expect(new Set(sizes).size).toBe(1);
   const weights = decode.bytes - session.bytes;
   expect(session.bytes).toBeLessThan(decode.bytes);

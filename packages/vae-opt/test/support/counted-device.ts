@@ -15,6 +15,8 @@ export interface Counted {
   refused: ReadonlySet<number>;
 }
 
+const { load } = Plan;
+
 /** A device that counts the memory that is taken of it, weights of loaded plans included, which the CPU reads in place. `vi.restoreAllMocks` ends it. */
 export function countedDevice(device: Device): { device: Device; counted: Counted } {
   const counted: Counted = { now: 0, most: 0, host: 0, count: 0, refused: new Set() };
@@ -57,7 +59,6 @@ export function countedDevice(device: Device): { device: Device; counted: Counte
   };
   for (const name of ["compile", "prepare", "trim", "memory"] as const)
     Object.defineProperty(own, name, { value: device[name].bind(device) });
-  const { load } = Plan;
   vi.spyOn(Plan, "load").mockImplementation(async (on, layout, options) => {
     const { weightBytes } = layout.memory;
     if (on !== own) return load.call(Plan, on, layout, options);

@@ -1,0 +1,180 @@
+import { DeviceBuffer, openDevice } from "@vd/kernels-native";
+import { Plan } from "@vd/tensor";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { turnBytes } from "../../src/causal-video/planning";
+import { CausalVideoAutoencoder, type Clip, type StreamPlan } from "../../src/index";
+import { countedDevice } from "../support/counted-device";
+import { randomWeights } from "../support/random-weights";
+import { cut, inTurns, noiseClip, piecesOf, SMALL } from "./support";
+
+/** Whether the device is taken for one that works beside the host, as GPUs do. */
+const beside = vi.hoisted(() => ({ host: true }));
+vi.mock("../../src/causal-video/beside-host", () => ({ worksBesideHost: () => beside.host }));
+
+const { readCheckedFloats } = DeviceBuffer.prototype;
+const { run } = Plan.prototype;
+
+/** Runs of plans, and readings of results. */
+const seen = { runs: 0, underWay: 0, reads: 0, reading: 0 };
+
+async function open() {
+  const { device, counted } = countedDevice(openDevice("cpu", { threads: 2 }));
+  const vae = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
+  return { vae, counted, [Symbol.asyncDispose]: () => vae.close() };
+}
+
+beforeEach(() => {
+  beside.host = true;
+  Object.assign(seen, { runs: 0, underWay: 0, reads: 0, reading: 0 });
+  vi.spyOn(Plan.prototype, "run").mockImplementation(async function (this: Plan, options) {
+    seen.runs++;
+    seen.underWay++;
+    return run.call(this, options).finally(() => seen.underWay--);
+  });
+  vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (this: DeviceBuffer, region) {
+    seen.reads++;
+    seen.reading++;
+    return readCheckedFloats.call(this, region).finally(() => seen.reading--);
+  });
+});
+afterEach(() => void vi.restoreAllMocks());
+
+const CLIPS = { decode: noiseClip([5, 2, 3, 4]), encode: noiseClip([17, 16, 24, 3]) };
+const WAYS: [name: string, plan: StreamPlan, runsBefore: number][] = [
+  ["in pieces", cut(1, 4), 0],
+  ["in turns", inTurns(1, 4, 8), 5],
+];
+
+describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, runsBefore) => {
+  it.each(["decode", "encode"] as const)("to the same bits: %s", async (direction) => {
+    await using opened = await open();
+    /** What a call gives, without the functions that encoding adds. */
+    const result = async () => (await opened.vae[direction](CLIPS[direction], { plan })).values;
+    const values = await result();
+    beside.host = false;
+    await using other = await open();
+    expect(values).toEqual((await other.vae[direction](CLIPS[direction], { plan })).values);
+  });
+
+  it("before that result is there", async () => {
+    await using opened = await open();
+    vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (
+      this: DeviceBuffer,
+      region,
+    ) {
+      const before = seen.reads++;
+      await vi.waitFor(() => expect(seen.runs).toBe(Math.min(before + 2, 5) + runsBefore));
+      return readCheckedFloats.call(this, region);
+    });
+    expect((await opened.vae.decode(CLIPS.decode, { plan })).dims[0]).toBe(17);
+    expect(seen.reads).toBe(5);
+  });
+
+  it.each(["left", "cancelled", "closed"])("and nothing does once it was %s", async (how) => {
+    for (const piece of [0, 1, 2, 3, 4]) {
+      const { vae, counted } = await open();
+      const controller = new AbortController();
+      let numPieces = 0;
+      const stream = async () => {
+        for await (const _ of vae.decodeStream(CLIPS.decode, { plan, signal: controller.signal })) {
+          if (numPieces++ < piece) continue;
+          if (how === "left") break;
+          if (how === "cancelled") controller.abort();
+          else await vae.close();
+        }
+      };
+      if (how === "left" || piece === 4) await stream();
+      else await expect(stream()).rejects.toMatchObject({ code: how === "closed" ? "attr" : "cancelled" });
+      expect(numPieces).toBe(piece + 1);
+      expect(seen).toMatchObject({ underWay: 0, reading: 0 });
+      await vae.close();
+      expect([counted.now, counted.host]).toEqual([0, 0]);
+    }
+  });
+
+  it("and stops with an error that names a frame that is not finite", async () => {
+    const { vae, counted } = await open();
+    vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (
+      this: DeviceBuffer,
+      region,
+    ) {
+      const read = await readCheckedFloats.call(this, region);
+      if (seen.reads++ !== 2) return read;
+      const firstNotFinite = 3 * 16 * 24 * 3 + 7;
+      read.values[firstNotFinite] = Number.NaN;
+      return { ...read, firstNotFinite };
+    });
+    const frames: number[] = [];
+    const stream = async () => {
+      for await (const { dims } of vae.decodeStream(CLIPS.decode, { plan })) frames.push(dims[0]);
+    };
+    await expect(stream()).rejects.toMatchObject({
+      code: "weights",
+      message: expect.stringContaining("NaN in frame 8 "),
+    });
+    expect(frames).toEqual([1, 4]);
+    expect(seen).toMatchObject({ underWay: 0, reading: 0 });
+    await vae.close();
+    expect([counted.now, counted.host]).toEqual([0, 0]);
+  });
+
+  it("and its error does not hide that result", async () => {
+    await using opened = await open();
+    vi.spyOn(Plan.prototype, "run").mockImplementation(async function (this: Plan, options) {
+      if (seen.runs++ === 2 + runsBefore) throw new Error("no third piece");
+      return run.call(this, options);
+    });
+    const frames: number[] = [];
+    const stream = async () => {
+      for await (const { dims } of opened.vae.decodeStream(CLIPS.decode, { plan })) frames.push(dims[0]);
+    };
+    await expect(stream()).rejects.toThrow("no third piece");
+    expect(frames).toEqual([1, 4]);
+  });
+
+  it("but a stream's piece is there before the next one is asked for", async () => {
+    await using opened = await open();
+    let asked = 0;
+    async function* latents(): AsyncGenerator<Clip> {
+      for (const piece of piecesOf(CLIPS.decode, [1, 2, 3, 4])) {
+        asked++;
+        yield piece;
+      }
+    }
+    const counts: number[] = [];
+    const each = plan.latentsPerTurn === undefined ? plan : inTurns(1, 4, 1);
+    for await (const _ of opened.vae.decodeStream(latents(), { plan: each })) counts.push(asked);
+    expect(counts).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+describe("memory that is taken is what is planned where results are read beside the next piece", () => {
+  const SIZE = { height: 4, width: 6 };
+
+  it.each([
+    ["decode", noiseClip([9, 4, 6, 4])],
+    ["encode", noiseClip([33, 32, 48, 3])],
+  ] as const)("in pieces: %s", async (direction, clip) => {
+    const most = async () => {
+      await using opened = await open();
+      const { [direction]: plan } = await opened.vae.plan({ height: 8 * SIZE.height, width: 8 * SIZE.width });
+      await opened.vae[direction](clip, { plan });
+      return { planned: plan.bytes, taken: opened.counted.most };
+    };
+    const overlapping = await most();
+    beside.host = false;
+    const alone = await most();
+    expect(overlapping.planned).toBeGreaterThan(alone.planned);
+    expect(overlapping.taken - alone.taken).toBe(overlapping.planned - alone.planned);
+  });
+
+  it.each(["decode", "encode"] as const)("in turns: %s", async (direction) => {
+    await using opened = await open();
+    const shape = { latentsPerRun: 1, framesAtOnce: 1, ...SIZE };
+    const { deviceBytes } = await turnBytes(opened.vae, direction, shape);
+    const dims = direction === "decode" ? ([6, 4, 6, 4] as const) : ([9, 32, 48, 3] as const);
+    await opened.vae[direction](noiseClip([...dims]), { plan: inTurns(1, 1, 8) });
+    expect(opened.counted.most).toBeLessThanOrEqual(deviceBytes);
+    expect(1.3 * opened.counted.most).toBeGreaterThanOrEqual(deviceBytes);
+  });
+});
