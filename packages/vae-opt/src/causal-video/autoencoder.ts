@@ -4,6 +4,7 @@ import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { type Posterior, posterior } from "../posterior";
 import { type Clip, collectClip, joinClips } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
+import { DirectionSessions } from "./direction-sessions";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./open";
 import {
@@ -15,7 +16,7 @@ import {
   spareBytes,
 } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
-import { type Direction, DirectionSessions } from "./session";
+import type { Direction } from "./session";
 import { type ClipSource, isClip, runStream } from "./stream";
 
 /** How the autoencoder is opened. */
@@ -174,8 +175,9 @@ export class CausalVideoAutoencoder {
   async plan(request: PlanRequest): Promise<CausalVaePlan> {
     checkRequest(request, pictureFactor(this.config));
     const { maxBytes = await this.budget() } = request;
-    const encode = await planDirection("encode", this, { ...request, maxBytes });
-    return { encode, decode: await planDirection("decode", this, { ...request, maxBytes }) };
+    const planOf = (direction: Direction) =>
+      planDirection(direction, this, { ...request, maxBytes, idleHostBytes: this.sessionsOf(direction).idleHostBytes });
+    return { encode: await planOf("encode"), decode: await planOf("decode") };
   }
 
   /**
@@ -250,8 +252,8 @@ export class CausalVideoAutoencoder {
   /** Lets go of the device's memory; streams that are under way end with an error. */
   async close(): Promise<void> {
     this.closed = true;
-    await this.encoding.free();
-    await this.decoding.free();
+    await this.encoding.close();
+    await this.decoding.close();
     await this.device.trim();
   }
 
@@ -287,7 +289,7 @@ export class CausalVideoAutoencoder {
   }
 
   private async makeRoom(direction: Direction, bytes: number): Promise<void> {
-    const other = direction === "encode" ? this.decoding : this.encoding;
+    const other = this.sessionsOf(direction === "encode" ? "decode" : "encode");
     if (other.idleBytes > 0 && bytes + other.idleBytes > (await this.budget())) await other.free();
   }
 
@@ -295,6 +297,11 @@ export class CausalVideoAutoencoder {
   private async planOne(direction: Direction, height: number, width: number): Promise<StreamPlan> {
     const factor = pictureFactor(this.config);
     const size = { height: height * factor, width: width * factor };
-    return planDirection(direction, this, { ...size, maxBytes: await this.budget() });
+    const { idleHostBytes } = this.sessionsOf(direction);
+    return planDirection(direction, this, { ...size, maxBytes: await this.budget(), idleHostBytes });
+  }
+
+  private sessionsOf(direction: Direction): DirectionSessions {
+    return direction === "encode" ? this.encoding : this.decoding;
   }
 }

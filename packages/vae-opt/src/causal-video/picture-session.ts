@@ -1,7 +1,8 @@
 import { type Clip, checkResult } from "./clip";
+import type { DirectionSessions } from "./direction-sessions";
 import type { StreamPlan } from "./planning";
 import type { OnTheWay } from "./readback";
-import { ALL_FRAMES, type DirectionSessions, resultDims, type Session } from "./session";
+import { ALL_FRAMES, resultDims, type Session } from "./session";
 import { StripSession } from "./strip-session";
 
 /** Consecutive latents, or frames, of a clip that run at once. */

@@ -2,6 +2,7 @@ import { freemem } from "node:os";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { inBinaryUnits } from "../binary-units";
 import { checkCallOptions, type OptionKinds } from "../call-options";
+import { worksBesideHost } from "./beside-host";
 import { MAX_SIDE } from "./clip";
 import { pictureFactor } from "./config";
 import { StreamMemory } from "./frame-memory";
@@ -87,8 +88,10 @@ export async function spareBytes(device: Device): Promise<number> {
 interface SessionBytes {
   /** All of it. */
   bytes: number;
-  /** Of that: what is kept from piece to piece, and weights. */
+  /** Of that: what is kept from piece to piece, what lies between layers, what goes in and out, and weights. */
   kept: number;
+  arenaBytes: number;
+  ioBytes: number;
   weightBytes: number;
 }
 
@@ -120,23 +123,40 @@ async function findSessionBytes(resources: Resources, direction: Direction, shap
   const ioBytes =
     middle.ioBytes + Math.max(...others.map((other) => other.ioBytes)) + readbackBytes(resources, direction, shape);
   const { weightBytes } = middle;
-  return { bytes: stream.bytes + arenaBytes + ioBytes + weightBytes, kept: stream.bytes, weightBytes };
+  const bytes = stream.bytes + arenaBytes + ioBytes + weightBytes;
+  return { bytes, kept: stream.bytes, arenaBytes, ioBytes, weightBytes };
 }
 
-/** What the two parts take that run in turns: each beside the other's weights and a block through which values pass; and in the
- *  host's memory what they keep and what lies between them. */
-export async function turnBytes(resources: Resources, direction: Direction, shape: Omit<PieceShape, "part">) {
+/** What the two parts take that run in turns. */
+export interface TurnBytes {
+  /** With each part beside the other's weights and a block through which values pass. */
+  deviceBytes: number;
+  /** What both keep, and what lies between them. */
+  hostBytes: number;
+  /** With the plans of both loaded, in one memory: that of what is kept, that of what lies between layers, and all. */
+  shared: { keptBytes: number; arenaBytes: number; deviceBytes: number };
+}
+
+/** Finds what the two parts take that run in turns. */
+export async function turnBytes(
+  resources: Resources,
+  direction: Direction,
+  shape: Omit<PieceShape, "part">,
+): Promise<TurnBytes> {
   const [first, second] = TURN_PARTS[direction];
   const parts = [
     await sessionBytes(resources, direction, { ...shape, part: first }),
     await sessionBytes(resources, direction, { ...shape, part: second }),
   ];
   const between = bytesBetweenTurns(resources, direction, shape, { latents: shape.latentsPerRun, begins: false });
-  const sum = (of: (part: (typeof parts)[number]) => number) => parts.reduce((all, part) => all + of(part), 0);
-  const working = Math.max(...parts.map(({ bytes, weightBytes }) => bytes - weightBytes));
+  const sum = (of: (part: SessionBytes) => number) => parts.reduce((all, part) => all + of(part), 0);
+  const most = (of: (part: SessionBytes) => number) => Math.max(...parts.map(of));
+  const always = between + sum(({ weightBytes }) => weightBytes);
+  const [keptBytes, arenaBytes] = [most(({ kept }) => kept), most((part) => part.arenaBytes)];
   return {
-    deviceBytes: working + between + sum(({ weightBytes }) => weightBytes),
+    deviceBytes: always + most(({ bytes, weightBytes }) => bytes - weightBytes),
     hostBytes: sum(({ kept }) => kept) + (LATENTS_PER_TURN / shape.latentsPerRun) * between,
+    shared: { keptBytes, arenaBytes, deviceBytes: always + keptBytes + arenaBytes + sum(({ ioBytes }) => ioBytes) },
   };
 }
 
@@ -155,12 +175,13 @@ async function* choices(
     yield { ...cut, deviceBytes: bytes, hostBytes: 0 };
   }
   const { strips, reach, outer } = resources.model.parts[direction];
-  for (const cut of outer ? CUTS.filter(({ latentsPerRun }) => latentsPerRun === 1) : [])
-    yield {
-      ...cut,
-      latentsPerTurn: LATENTS_PER_TURN,
-      ...(await turnBytes(resources, direction, { ...cut, height, width })),
-    };
+  for (const cut of outer ? CUTS.filter(({ latentsPerRun }) => latentsPerRun === 1) : []) {
+    const { deviceBytes, hostBytes, shared } = await turnBytes(resources, direction, { ...cut, height, width });
+    const choice = { ...cut, latentsPerTurn: LATENTS_PER_TURN, hostBytes };
+    // Whether both parts stay loaded follows from what may be taken.
+    if (worksBesideHost(resources.device)) yield { ...choice, deviceBytes: shared.deviceBytes };
+    yield { ...choice, deviceBytes };
+  }
   if (!strips) return;
   const smallest = CUTS[CUTS.length - 1]!;
   const inner = await sessionBytes(resources, direction, { ...smallest, part: "rest", height, width });
@@ -228,21 +249,22 @@ export function checkStreamPlan(
 }
 
 /**
- * Finds the fastest way to cut one direction's work that stays within the memory.
+ * Finds the fastest way to cut one direction's work that stays within the memory. idleHostBytes: host memory that is taken and serves the
+ * plan.
  *
  * @throws VdError `memory` if there is none, `shape`, `attr`, `cancelled`
  */
 export async function planDirection(
   direction: Direction,
   resources: Resources,
-  request: PlanRequest,
+  { idleHostBytes = 0, ...request }: PlanRequest & { idleHostBytes?: number },
 ): Promise<StreamPlan> {
   const factor = pictureFactor(resources.model.config);
   checkRequest(request, factor);
   const [height, width] = [request.height / factor, request.width / factor];
   const { device } = resources;
   const most = request.maxBytes ?? (await spareBytes(device));
-  const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes();
+  const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes() + idleHostBytes;
   let least = Number.POSITIVE_INFINITY;
   let leastOfHost = Number.POSITIVE_INFINITY;
   for await (const { deviceBytes, ...choice } of choices(resources, direction, height, width)) {

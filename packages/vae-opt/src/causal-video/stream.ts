@@ -3,10 +3,11 @@ import { runInSlices } from "@vd/tensor";
 import { untilAborted } from "../until-aborted";
 import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
+import type { DirectionSessions } from "./direction-sessions";
 import { type ClipPiece, PictureSession } from "./picture-session";
 import { checkStreamPlan, type StreamPlan, spareHostBytes } from "./planning";
 import { type PieceRun, resultsOf } from "./readback";
-import { type DirectionSessions, resultDims } from "./session";
+import { resultDims } from "./session";
 import { TurnSession } from "./turn-session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
@@ -158,13 +159,17 @@ class Run {
     await this.sessions.makeRoom(chosen.bytes);
     if (chosen.latentsPerTurn === undefined || !this.sessions.resources.model.parts[this.sessions.direction].outer)
       this.session = await PictureSession.open(this.sessions, chosen, size.height, size.width);
-    else this.openTurns(chosen, chosen.latentsPerTurn, size);
+    else await this.openTurns(chosen, chosen.latentsPerTurn, size);
   }
 
-  private openTurns(plan: StreamPlan, latentsPerTurn: number, size: { height: number; width: number }): void {
-    const { latentsPerRun, framesAtOnce } = plan;
-    this.turns = new TurnSession(this.sessions, { ...size, latentsPerRun, framesAtOnce, part: "all" });
-    const most = this.isWhole ? Math.floor((WHOLE_SHARE * spareHostBytes()) / this.turns.bytesPerLatent) : 0;
+  private async openTurns(
+    { latentsPerRun, framesAtOnce, bytes }: StreamPlan,
+    latentsPerTurn: number,
+    size: { height: number; width: number },
+  ): Promise<void> {
+    this.turns = await TurnSession.open(this.sessions, { ...size, latentsPerRun, framesAtOnce }, bytes);
+    const spare = spareHostBytes() + this.sessions.idleHostBytes;
+    const most = this.isWhole ? Math.floor((WHOLE_SHARE * spare) / this.turns.bytesPerLatent) : 0;
     this.latentsPerTurn = Math.max(latentsPerTurn, most);
   }
 

@@ -1,9 +1,10 @@
 import { DeviceBuffer, openDevice } from "@vd/kernels-native";
 import { Plan } from "@vd/tensor";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { turnBytes } from "../../src/causal-video/planning";
 import { CausalVideoAutoencoder, type Clip, type StreamPlan } from "../../src/index";
-import { countedDevice } from "../support/counted-device";
+import { type Counted, countedDevice } from "../support/counted-device";
 import { randomWeights } from "../support/random-weights";
 import { cut, inTurns, noiseClip, piecesOf, SMALL } from "./support";
 
@@ -176,5 +177,88 @@ describe("memory that is taken is what is planned where results are read beside 
     await opened.vae[direction](noiseClip([...dims]), { plan: inTurns(1, 1, 8) });
     expect(opened.counted.most).toBeLessThanOrEqual(deviceBytes);
     expect(1.3 * opened.counted.most).toBeGreaterThanOrEqual(deviceBytes);
+  });
+});
+
+describe("a second call in turns", () => {
+  const SIZE = { height: 4, width: 6 };
+  const SHAPE = { latentsPerRun: 1, framesAtOnce: 1, ...SIZE };
+  const CLIP = { decode: noiseClip([6, 4, 6, 4]), encode: noiseClip([9, 32, 48, 3]) };
+
+  /** Plans with memory for the plans of both parts, and without. */
+  async function plansOf(vae: CausalVideoAutoencoder, direction: "decode" | "encode") {
+    const { deviceBytes, shared } = await turnBytes(vae, direction, SHAPE);
+    const plan = inTurns(1, 1, 8);
+    return { loaded: { ...plan, bytes: shared.deviceBytes }, anew: { ...plan, bytes: deviceBytes } };
+  }
+  /** A machine that has no memory to spare but what the calls have taken has several turns for a clip. */
+  const inSeveral = (counted: Counted) => vi.spyOn(process, "availableMemory").mockImplementation(() => -counted.host);
+
+  it.each([
+    ["decode", "one turn"],
+    ["decode", "several turns"],
+    ["encode", "one turn"],
+    ["encode", "several turns"],
+  ] as const)("takes nothing anew where plans stay loaded, for the same bits: %s in %s", async (direction, turns) => {
+    await using opened = await open();
+    const { vae, counted } = opened;
+    const whole = (await vae[direction](CLIP[direction], { plan: cut(1, 1) })).values;
+    const { loaded } = await plansOf(vae, direction);
+    if (turns === "several turns") inSeveral(counted);
+    const plan = { ...loaded, latentsPerTurn: 2 };
+    expect((await vae[direction](CLIP[direction], { plan })).values).toEqual(whole);
+    const { now, host, count, hostCount } = counted;
+    expect(host).toBeGreaterThan(0);
+    expect((await vae[direction](CLIP[direction], { plan })).values).toEqual(whole);
+    expect(counted).toMatchObject({ now, host, count, hostCount });
+  });
+
+  it("takes no host memory anew where plans do not stay loaded, and no device memory waits", async () => {
+    await using opened = await open();
+    const { vae, counted } = opened;
+    const { anew } = await plansOf(vae, "decode");
+    const { values } = await vae.decode(CLIP.decode, { plan: anew });
+    const { now, hostCount } = counted;
+    expect(now).toBe(0);
+    expect((await vae.decode(CLIP.decode, { plan: anew })).values).toEqual(values);
+    expect(counted).toMatchObject({ now, hostCount });
+  });
+
+  it.each(["decode", "encode"] as const)("takes of the device what is planned: %s", async (direction) => {
+    await using opened = await open();
+    const { vae, counted } = opened;
+    const { loaded } = await plansOf(vae, direction);
+    await vae[direction](CLIP[direction], { plan: loaded });
+    const { decoding, encoding } = vae as unknown as Record<"decoding" | "encoding", DirectionSessions>;
+    const { idleBytes } = direction === "decode" ? decoding : encoding;
+    // Each part has two plans, with each of which its weights are counted.
+    const weights = (counted.now - idleBytes) / 2;
+    const { shared } = await turnBytes(vae, direction, SHAPE);
+    expect(counted.most - weights).toBe(shared.deviceBytes);
+    expect(idleBytes).toBe(shared.deviceBytes - weights);
+  });
+
+  it("with pictures of another size lets go of what the first one left", async () => {
+    await using opened = await open();
+    const { vae, counted } = opened;
+    const { loaded } = await plansOf(vae, "decode");
+    await vae.decode(CLIP.decode, { plan: loaded });
+    const { host } = counted;
+    await vae.decode(noiseClip([6, 2, 2, 4]), { plan: loaded });
+    expect(counted.host).toBeLessThan(host / 2);
+    await vae.decode(CLIP.decode, { plan: cut(1, 1) });
+    await vae.close();
+    expect([counted.now, counted.host]).toEqual([0, 0]);
+  });
+
+  it("beside another one shares nothing with it", async () => {
+    await using opened = await open();
+    const { vae, counted } = opened;
+    const { loaded } = await plansOf(vae, "decode");
+    const { values } = await vae.decode(CLIP.decode, { plan: loaded });
+    const both = await Promise.all([1, 2].map(() => vae.decode(CLIP.decode, { plan: loaded })));
+    for (const each of both) expect(each.values).toEqual(values);
+    await vae.close();
+    expect([counted.now, counted.host]).toEqual([0, 0]);
   });
 });

@@ -1,6 +1,6 @@
 import { isVdError } from "@vd/kernels-native";
 import { afterAll, expect, it } from "vitest";
-import { DirectionSessions } from "../../src/causal-video/session";
+import { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { cut, noiseClip, openSmall, worstDifference } from "./support";
 
 const vae = await openSmall();

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { joinClips } from "../../src/causal-video/clip";
+import { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { PictureSession } from "../../src/causal-video/picture-session";
-import { DirectionSessions } from "../../src/causal-video/session";
 import { stripsOf } from "../../src/causal-video/strips";
 import type { Clip } from "../../src/index";
 import { cut, noiseClip, openSmall, piecesOf } from "./support";
