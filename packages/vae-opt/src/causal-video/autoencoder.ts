@@ -14,6 +14,7 @@ import {
   planDirection,
   type StreamPlan,
   spareBytes,
+  spareHostBytes,
 } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
 import type { Direction } from "./session";
@@ -105,7 +106,8 @@ export class CausalVideoAutoencoder {
     readonly dtype: DType,
     private readonly maxBytes: number | undefined,
   ) {
-    const makeRoom = (direction: Direction, bytes: number) => this.makeRoom(direction, bytes);
+    const makeRoom = (direction: Direction, plan: Pick<StreamPlan, "bytes" | "hostBytes">) =>
+      this.makeRoom(direction, plan);
     const resources = { model, device, dtype, isClosed: () => this.closed, makeRoom };
     this.encoding = new DirectionSessions("encode", resources);
     this.decoding = new DirectionSessions("decode", resources);
@@ -176,7 +178,7 @@ export class CausalVideoAutoencoder {
     checkRequest(request, pictureFactor(this.config));
     const { maxBytes = await this.budget() } = request;
     const planOf = (direction: Direction) =>
-      planDirection(direction, this, { ...request, maxBytes, idleHostBytes: this.sessionsOf(direction).idleHostBytes });
+      planDirection(direction, this, { ...request, maxBytes, idleHostBytes: this.idleHostBytes });
     return { encode: await planOf("encode"), decode: await planOf("decode") };
   }
 
@@ -288,20 +290,21 @@ export class CausalVideoAutoencoder {
     return (await spareBytes(this.device)) + this.encoding.idleBytes + this.decoding.idleBytes;
   }
 
-  private async makeRoom(direction: Direction, bytes: number): Promise<void> {
-    const other = this.sessionsOf(direction === "encode" ? "decode" : "encode");
-    if (other.idleBytes > 0 && bytes + other.idleBytes > (await this.budget())) await other.free();
+  private get idleHostBytes(): number {
+    return this.encoding.idleHostBytes + this.decoding.idleHostBytes;
+  }
+
+  private async makeRoom(direction: Direction, plan: Pick<StreamPlan, "bytes" | "hostBytes">): Promise<void> {
+    const [own, other] = direction === "encode" ? [this.encoding, this.decoding] : [this.decoding, this.encoding];
+    if (other.idleBytes > 0 && plan.bytes + other.idleBytes > (await this.budget())) await other.free();
+    if (other.idleHostBytes > 0 && plan.hostBytes > spareHostBytes() + own.idleHostBytes) await other.freeHost();
   }
 
   /** height, width: of latents. */
   private async planOne(direction: Direction, height: number, width: number): Promise<StreamPlan> {
     const factor = pictureFactor(this.config);
     const size = { height: height * factor, width: width * factor };
-    const { idleHostBytes } = this.sessionsOf(direction);
+    const { idleHostBytes } = this;
     return planDirection(direction, this, { ...size, maxBytes: await this.budget(), idleHostBytes });
-  }
-
-  private sessionsOf(direction: Direction): DirectionSessions {
-    return direction === "encode" ? this.encoding : this.decoding;
   }
 }

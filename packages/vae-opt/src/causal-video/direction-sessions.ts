@@ -1,7 +1,11 @@
 import { VdError } from "@vd/kernels-native";
 import { worksBesideHost } from "./beside-host";
+import type { StreamPlan } from "./planning";
 import { type Direction, type PieceShape, type Resources, Session } from "./session";
 import { TurnHostMemory, TurnParts, type TurnShape } from "./turn-parts";
+
+/** What a stream takes. */
+type PlannedBytes = Pick<StreamPlan, "bytes" | "hostBytes">;
 
 /** The sessions of one direction: the last ones are kept for the next stream. */
 export class DirectionSessions {
@@ -15,7 +19,7 @@ export class DirectionSessions {
     readonly resources: Resources & {
       isClosed(): boolean;
       /** Lets go of what the other direction keeps, where both would take more than there is. */
-      makeRoom?(direction: Direction, bytes: number): Promise<void>;
+      makeRoom?(direction: Direction, plan: PlannedBytes): Promise<void>;
     },
   ) {
     this.host = new TurnHostMemory(resources.device);
@@ -31,9 +35,9 @@ export class DirectionSessions {
     return this.host.bytesWaiting;
   }
 
-  /** Makes room for a stream that takes `bytes` with its weights. */
-  async makeRoom(bytes: number): Promise<void> {
-    await this.resources.makeRoom?.(this.direction, bytes);
+  /** Makes room for a stream that takes so much, weights included. */
+  async makeRoom(plan: PlannedBytes): Promise<void> {
+    await this.resources.makeRoom?.(this.direction, plan);
   }
 
   /** A session that nobody else uses. */
@@ -45,6 +49,7 @@ export class DirectionSessions {
     await this.free(
       ({ shape: { part, latentsPerRun } }) => part === shape.part || latentsPerRun !== shape.latentsPerRun,
     );
+    await this.freeHost();
     return Session.open(this.resources, this.direction, shape);
   }
 
@@ -59,7 +64,7 @@ export class DirectionSessions {
     await this.free();
     if (known?.serves(shape, budget)) return known;
     await known?.free();
-    await this.host.free();
+    await this.freeHost();
     return TurnParts.prepare(this.resources, this.direction, { shape, budget, host: this.host });
   }
 
@@ -69,7 +74,7 @@ export class DirectionSessions {
     const isSecond = this.idleTurns !== undefined || this.resources.isClosed();
     if (isSecond) await parts.free();
     else this.idleTurns = parts;
-    if (!this.overlaps || this.resources.isClosed()) await this.host.free();
+    if (!this.overlaps || this.resources.isClosed()) await this.freeHost();
   }
 
   /** Gives a session back. */
@@ -94,13 +99,22 @@ export class DirectionSessions {
   async free(which: (session: Session) => boolean = () => true): Promise<void> {
     const freed = this.idle.filter(which);
     this.idle = this.idle.filter((session) => !freed.includes(session));
+    // Nobody takes what is being freed.
+    const turns = this.idleTurns;
+    this.idleTurns = undefined;
     for (const session of freed) await session.free();
-    await this.idleTurns?.free();
+    await turns?.free();
+    this.idleTurns ??= turns;
   }
 
-  /** Frees what nobody uses, host memory too. */
+  /** Frees host memory that nobody uses. */
+  freeHost(): Promise<void> {
+    return this.host.free();
+  }
+
+  /** Frees all that nobody uses. */
   async close(): Promise<void> {
     await this.free();
-    await this.host.free();
+    await this.freeHost();
   }
 }

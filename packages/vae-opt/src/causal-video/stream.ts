@@ -156,7 +156,7 @@ class Run {
     const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
     const size = { height: height / factor, width: width / factor };
     this.latentsPerRun = chosen.latentsPerRun;
-    await this.sessions.makeRoom(chosen.bytes);
+    await this.sessions.makeRoom(chosen);
     if (chosen.latentsPerTurn === undefined || !this.sessions.resources.model.parts[this.sessions.direction].outer)
       this.session = await PictureSession.open(this.sessions, chosen, size.height, size.width);
     else await this.openTurns(chosen, chosen.latentsPerTurn, size);

@@ -1,4 +1,4 @@
-import { type DeviceBuffer, throwIfAborted } from "@vd/kernels-native";
+import { throwIfAborted } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { type Clip, checkResult } from "./clip";
 import type { DirectionSessions } from "./direction-sessions";

@@ -251,6 +251,21 @@ describe("a second call in turns", () => {
     expect([counted.now, counted.host]).toEqual([0, 0]);
   });
 
+  it("finds that the other direction's host memory made room, where the machine has no more", async () => {
+    await using opened = await open();
+    const { vae, counted } = opened;
+    const { loaded } = await plansOf(vae, "encode");
+    await vae.encode(CLIP.encode, { plan: loaded });
+    const { host } = counted;
+    expect(host).toBeGreaterThan(0);
+    const decode = (await plansOf(vae, "decode")).loaded;
+    await vae.decode(CLIP.decode, { plan: decode });
+    const both = counted.host;
+    inSeveral(counted);
+    await vae.decode(CLIP.decode, { plan: { ...decode, hostBytes: both } });
+    expect(counted.host).toBe(both - host);
+  });
+
   it("beside another one shares nothing with it", async () => {
     await using opened = await open();
     const { vae, counted } = opened;
