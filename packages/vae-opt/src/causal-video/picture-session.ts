@@ -2,14 +2,11 @@ import { type Clip, checkResult } from "./clip";
 import type { DirectionSessions } from "./direction-sessions";
 import type { StreamPlan } from "./planning";
 import type { OnTheWay } from "./readback";
-import { ALL_FRAMES, resultDims, type Session } from "./session";
+import { ALL_FRAMES, type InputOfPiece, resultDims, type Session } from "./session";
 import { StripSession } from "./strip-session";
 
 /** Consecutive latents, or frames, of a clip that run at once. */
-export interface ClipPiece {
-  x: Clip;
-  latents: number;
-  begins: boolean;
+export interface ClipPiece extends InputOfPiece {
   /** Number of the result's first frame in the clip. */
   firstFrame: number;
 }
@@ -81,7 +78,7 @@ export class PictureSession {
   private async startInner(piece: ClipPiece, signal?: AbortSignal): Promise<OnTheWay<Clip>> {
     const { direction, resources } = this.sessions;
     const dims = resultDims(resources, direction, this.inner.shape, piece);
-    const { result } = await this.inner.start(piece.x.values, piece.latents, piece.begins, signal);
+    const { result } = await this.inner.start(piece, signal);
     const place = { dims, firstFrame: piece.firstFrame };
     return { result: result.then((read) => ({ values: checkResult(read, direction, place), dims })) };
   }

@@ -12,6 +12,7 @@ import {
   ALL_FRAMES,
   bytesBetweenTurns,
   type Direction,
+  inputBytes,
   layoutPiece,
   type PieceShape,
   type Resources,
@@ -110,7 +111,7 @@ function sessionBytes(resources: Resources, direction: Direction, shape: PieceSh
   return bytes;
 }
 
-/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; what results are read from; and weights. */
+/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; the blocks through which inputs and results pass; and weights. */
 async function findSessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
   const stream = new StreamMemory();
   const statistics = statisticsFor(shape);
@@ -121,7 +122,10 @@ async function findSessionBytes(resources: Resources, direction: Direction, shap
   if (shape.latentsPerRun > 1) others.push(await layoutOf(shape.latentsPerRun - 1, false));
   const arenaBytes = Math.max(middle.arenaBytes, ...others.map((other) => other.arenaBytes));
   const ioBytes =
-    middle.ioBytes + Math.max(...others.map((other) => other.ioBytes)) + readbackBytes(resources, direction, shape);
+    middle.ioBytes +
+    Math.max(...others.map((other) => other.ioBytes)) +
+    inputBytes(resources, direction, shape) +
+    readbackBytes(resources, direction, shape);
   const { weightBytes } = middle;
   const bytes = stream.bytes + arenaBytes + ioBytes + weightBytes;
   return { bytes, kept: stream.bytes, arenaBytes, ioBytes, weightBytes };

@@ -15,6 +15,7 @@ import { worksBesideHost } from "./beside-host";
 import type { Clip } from "./clip";
 import { frameFactor, pictureFactor } from "./config";
 import { type Piece, StreamMemory } from "./frame-memory";
+import { Inputs } from "./inputs";
 import type { CausalVideoVae, ModelPart } from "./model";
 import { statisticsFor } from "./norm-statistics";
 import { type OnTheWay, Readback } from "./readback";
@@ -114,6 +115,13 @@ export function readbackBytes(resources: Resources, direction: Direction, shape:
   return packedBytes([1, ...resultDims(resources, direction, shape, piece)], resources.dtype);
 }
 
+/** Bytes of the block to which the next piece's input goes while a piece runs; 0 where that is not done, as for {@link readbackBytes}. */
+export function inputBytes(resources: Resources, direction: Direction, shape: PieceShape): number {
+  const isFirstPart = shape.part === "all" || shape.part === TURN_PARTS[direction][0];
+  if (!isFirstPart || !worksBesideHost(resources.device)) return 0;
+  return packedBytes(inputDims(resources, direction, shape, { latents: shape.latentsPerRun, begins: false }), "f32");
+}
+
 /** Bytes of what lies between the turns for so many latents. */
 export function bytesBetweenTurns(
   resources: Resources,
@@ -166,6 +174,15 @@ const keyOf = (latents: number, begins: boolean): string => `${latents}${begins 
 /** How many plans a session keeps loaded: that of the pieces in a clip's middle, and one of another length. */
 const MOST_PLANS = 2;
 
+/** What a piece takes. */
+export interface InputOfPiece {
+  x: Clip;
+  latents: number;
+  begins: boolean;
+  /** What runs next, if it is there: it goes to the device meanwhile. */
+  next?: { x: Clip } | undefined;
+}
+
 /** Memory that sessions share of which one at a time is on the device. */
 export interface LentMemory {
   /** For what is kept from piece to piece. */
@@ -185,6 +202,7 @@ export class Session {
   private readonly layouts = new Map<string, Promise<GraphLayout>>();
   /** Bytes of the usual plans' arena. */
   private usualArena = 0;
+  private readonly inputs: Inputs | undefined;
   private readonly readback: Readback | undefined;
 
   readonly stream = new StreamMemory();
@@ -199,8 +217,9 @@ export class Session {
     /** Where frames lie that are kept while the session is not on the device. */
     private readonly host: HostFrames,
   ) {
-    const bytes = readbackBytes(resources, direction, shape);
-    if (bytes > 0) this.readback = new Readback(resources.device, bytes);
+    const [taken, given] = [inputBytes, readbackBytes].map((bytesOf) => bytesOf(resources, direction, shape));
+    if (taken) this.inputs = new Inputs(resources.device, taken);
+    if (given) this.readback = new Readback(resources.device, given);
   }
 
   /**
@@ -234,16 +253,30 @@ export class Session {
   }
 
   /**
-   * Runs one piece, the clip's first one or what follows the piece before, and resolves once the next one may run. x: the input's
-   * values → the result's.
+   * Runs one piece, the clip's first one or what follows the piece before, and resolves once the next one may run → its result.
    *
    * @throws VdError `memory`, `cancelled`
    */
-  async start(x: Float32Array, latents: number, begins: boolean, signal?: AbortSignal): Promise<OnTheWay<FloatsRead>> {
+  async start(input: InputOfPiece, signal?: AbortSignal): Promise<OnTheWay<FloatsRead>> {
+    return this.beginRead(await this.compute(input, signal));
+  }
+
+  /**
+   * Runs one piece, while the next one's input goes to the device, and returns its plan.
+   *
+   * @throws VdError `memory`, `cancelled`
+   */
+  async compute({ x, latents, begins, next }: InputOfPiece, signal?: AbortSignal): Promise<Plan> {
     const plan = await this.planOf(latents, begins);
-    await plan.write("x", x);
-    await plan.run({ signal });
-    return this.beginRead(plan);
+    if (!this.inputs) await plan.write("x", x.values);
+    else await this.inputs.put(plan, "x", x.values);
+    if (next) this.inputs?.send(next.x.values);
+    try {
+      await plan.run({ signal });
+    } finally {
+      await this.inputs?.settle(); // The caller's array may change then.
+    }
+    return plan;
   }
 
   /**
@@ -264,7 +297,7 @@ export class Session {
 
   /** Of these, what is the session's own in any case. */
   get ownBytes(): number {
-    let bytes = this.readback?.bytesTaken ?? 0;
+    let bytes = (this.inputs?.bytesTaken ?? 0) + (this.readback?.bytesTaken ?? 0);
     for (const { memory } of this.plans.values()) bytes += memory.ioBytes;
     return bytes;
   }
@@ -350,6 +383,7 @@ export class Session {
   }
 
   private async freeMemory(): Promise<void> {
+    await this.inputs?.free();
     await this.readback?.free();
     await this.freeArena();
     await this.stream.free();

@@ -185,16 +185,20 @@ class Run {
 
   private *runs({ ends }: { ends: boolean }): Generator<PieceRun, void, void> {
     const { rule, signal } = this.options;
-    for (;;) {
-      const most = this.begun ? this.latentsPerRun : 1;
-      const waiting = this.latentsWaiting;
-      if (waiting === 0 || (waiting < most && !ends)) return;
-      const piece = this.take(Math.min(waiting, most));
+    for (let [piece, next] = [this.next(ends), this.next(ends)]; piece; [piece, next] = [next, this.next(ends)]) {
+      const input = { ...piece, next };
       yield async (stop) => {
         throwIfAborted(signal, rule.where);
-        return this.session!.start(piece, stop);
+        return this.session!.start(input, stop);
       };
     }
+  }
+
+  /** Takes the next piece, if all its frames are there. ends: also one that is shorter than others. */
+  private next(ends: boolean): ClipPiece | undefined {
+    const most = this.begun ? this.latentsPerRun : 1;
+    const waiting = this.latentsWaiting;
+    return waiting === 0 || (waiting < most && !ends) ? undefined : this.take(Math.min(waiting, most));
   }
 
   private async *turn(latents: number, ends: boolean): AsyncGenerator<Clip, void, void> {

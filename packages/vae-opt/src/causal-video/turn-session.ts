@@ -20,13 +20,8 @@ export interface TurnOptions {
 }
 
 /** Waits for all, and throws the first error. */
-async function allOf(work: readonly Promise<void>[]): Promise<void> {
+async function allOf(work: readonly Promise<unknown>[]): Promise<void> {
   for (const ended of await Promise.allSettled(work)) if (ended.status === "rejected") throw ended.reason;
-}
-
-async function runWith(plan: Plan, x: Float32Array, signal: AbortSignal | undefined): Promise<void> {
-  await plan.write("x", x);
-  await plan.run({ signal });
 }
 
 /**
@@ -78,11 +73,12 @@ export class TurnSession {
   private async runFirst(pieces: readonly ClipPiece[], { signal }: TurnOptions, made: Between[]): Promise<void> {
     const { passage } = this.parts;
     const session = await this.parts.enter(0, { keeps: true });
-    for (const piece of pieces) {
+    for (const [i, piece] of pieces.entries()) {
       this.sessions.checkOpen();
-      const plan = await session.planOf(piece.latents, piece.begins);
-      await allOf([this.makeRoom(piece, made), runWith(plan, piece.x.values, signal)]);
-      await passage.send(plan, made.at(-1)!);
+      const input = { ...piece, next: pieces[i + 1] };
+      const computed = session.compute(input, signal);
+      await allOf([this.makeRoom(piece, made), computed]);
+      await passage.send(await computed, made.at(-1)!);
     }
     await passage.arrived();
   }

@@ -71,6 +71,14 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
     expect(seen.reads).toBe(5);
   });
 
+  it("with its input on the device already", async () => {
+    await using opened = await open();
+    const write = vi.spyOn(Plan.prototype, "write");
+    await opened.vae.decode(CLIPS.decode, { plan });
+    // The first piece has none before it.
+    expect(write.mock.calls.filter(([name]) => name === "x")).toHaveLength(1);
+  });
+
   it.each(["left", "cancelled", "closed"])("and nothing does once it was %s", async (how) => {
     for (const piece of [0, 1, 2, 3, 4]) {
       const { vae, counted } = await open();
