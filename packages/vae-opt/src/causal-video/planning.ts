@@ -34,7 +34,8 @@ export interface StreamPlan {
    *  them; the other way round where frames are encoded. A clip given whole has longer turns where the machine has memory for them.
    *  undefined: every piece goes through the whole model. The result is the same. */
   latentsPerTurn?: number | undefined;
-  /** Bytes on the device at most, weights included: for a clip of any length. */
+  /** Bytes on the device at most, weights included: for a clip of any length. In turns a GPU keeps the plans of both parts loaded where these
+   *  bytes have room for them. */
   bytes: number;
   /** Bytes of the host's memory that strips keep between pieces, or that turns of `latentsPerTurn` take. */
   hostBytes: number;

@@ -270,9 +270,10 @@ export class Session {
     const plan = await this.planOf(latents, begins);
     if (!this.inputs) await plan.write("x", x.values);
     else await this.inputs.put(plan, "x", x.values);
+    const ran = plan.run({ signal });
     if (next) this.inputs?.send(next.x.values);
     try {
-      await plan.run({ signal });
+      await ran;
     } finally {
       await this.inputs?.settle(); // The caller's array may change then.
     }
