@@ -15,6 +15,7 @@ const ALONE = [
   "apps/bench/test/io/pictures.test.ts",
   "apps/generate/test/profile-lazy.test.ts",
   "packages/svd-pipeline/test/generation/settled-convolutions.test.ts",
+  "packages/vae-opt/test/causal-video/overlap.test.ts",
   // They load the addon from elsewhere, for which none may be loaded.
   "packages/kernels-native/test/loader/*.test.ts",
   // They watch the memory of the process or how long its event loop waits.

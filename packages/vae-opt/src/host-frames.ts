@@ -30,8 +30,14 @@ export class HostFrames {
     this.idle.push(frame);
   }
 
+  /** Bytes of frames that wait for their next use. */
+  get bytesWaiting(): number {
+    return this.idleBytes;
+  }
+
   /** Frees what is not in use. */
   async free(): Promise<void> {
+    this.mostBytes = this.usedBytes;
     while (this.idle.length > 0) await this.freeOldest();
   }
 

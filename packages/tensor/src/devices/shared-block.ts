@@ -52,6 +52,7 @@ export class SharedBlock {
   private readonly parts = new Map<string, number>();
   private readonly tensors = new Map<string, Tensor>();
   private block: DeviceBuffer | undefined;
+  private isLent = false;
 
   /**
    * Returns the packed tensor of a shape in part `name`, the same one for the same shape.
@@ -104,11 +105,26 @@ export class SharedBlock {
     this.block = await device.allocate(Math.max(this.bytes, ALIGNMENT));
   }
 
-  /** Frees the block; plans that use it must have been freed. */
+  /**
+   * Takes a buffer of the caller's for the block, instead of {@link allocate}: several blocks of which one at a time is in use may lie in
+   * the same memory.
+   *
+   * @throws VdError `layout` for a buffer that is too small
+   */
+  lieIn(buffer: DeviceBuffer): void {
+    if (buffer.bytes < this.bytes)
+      throw new VdError({
+        ...{ code: "layout", where: "shared block", expected: `${this.bytes} bytes` },
+        got: String(buffer.bytes),
+      });
+    [this.block, this.isLent] = [buffer, true];
+  }
+
+  /** Frees the block, but not a buffer of {@link lieIn}; plans that use it must have been freed. */
   async free(): Promise<void> {
-    const { block } = this;
-    this.block = undefined;
-    await block?.free();
+    const own = this.isLent ? undefined : this.block;
+    [this.block, this.isLent] = [undefined, false];
+    await own?.free();
   }
 }
 

@@ -45,6 +45,19 @@ describe("a shared block", () => {
     await block.free();
   });
 
+  test("lies in a buffer of the caller's, which it does not free", async () => {
+    const blocks = [new SharedBlock(), new SharedBlock()];
+    const [first, second] = blocks.map((block, i) => block.tensor("m", [1, 2 + 100 * i], "f32"));
+    const buffer = await device.allocate(512);
+    for (const block of blocks) block.lieIn(buffer);
+    expect([first!.storage.place!.buffer, second!.storage.place!.buffer]).toEqual([buffer, buffer]);
+    for (const block of blocks) await block.free();
+    expect(buffer.bytes).toBe(512);
+    const small = await device.allocate(256);
+    expect(failure(() => blocks[1]!.lieIn(small)).code).toBe("layout");
+    for (const each of [buffer, small]) await each.free();
+  });
+
   test("gives frames to another block, which may lie on another device", async () => {
     const [from, to] = [new SharedBlock(), new SharedBlock()];
     const [source, target] = [from.tensor("m", [1, 3, 2], "f32"), to.tensor("m", [1, 2, 2], "f32")];

@@ -4,6 +4,7 @@ import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { type Posterior, posterior } from "../posterior";
 import { type Clip, collectClip, joinClips } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
+import { DirectionSessions } from "./direction-sessions";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./open";
 import {
@@ -13,9 +14,10 @@ import {
   planDirection,
   type StreamPlan,
   spareBytes,
+  spareHostBytes,
 } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
-import { type Direction, DirectionSessions } from "./session";
+import type { Direction } from "./session";
 import { type ClipSource, isClip, runStream } from "./stream";
 
 /** How the autoencoder is opened. */
@@ -104,7 +106,8 @@ export class CausalVideoAutoencoder {
     readonly dtype: DType,
     private readonly maxBytes: number | undefined,
   ) {
-    const makeRoom = (direction: Direction, bytes: number) => this.makeRoom(direction, bytes);
+    const makeRoom = (direction: Direction, plan: Pick<StreamPlan, "bytes" | "hostBytes">) =>
+      this.makeRoom(direction, plan);
     const resources = { model, device, dtype, isClosed: () => this.closed, makeRoom };
     this.encoding = new DirectionSessions("encode", resources);
     this.decoding = new DirectionSessions("decode", resources);
@@ -174,8 +177,9 @@ export class CausalVideoAutoencoder {
   async plan(request: PlanRequest): Promise<CausalVaePlan> {
     checkRequest(request, pictureFactor(this.config));
     const { maxBytes = await this.budget() } = request;
-    const encode = await planDirection("encode", this, { ...request, maxBytes });
-    return { encode, decode: await planDirection("decode", this, { ...request, maxBytes }) };
+    const planOf = (direction: Direction) =>
+      planDirection(direction, this, { ...request, maxBytes, idleHostBytes: this.idleHostBytes });
+    return { encode: await planOf("encode"), decode: await planOf("decode") };
   }
 
   /**
@@ -250,8 +254,8 @@ export class CausalVideoAutoencoder {
   /** Lets go of the device's memory; streams that are under way end with an error. */
   async close(): Promise<void> {
     this.closed = true;
-    await this.encoding.free();
-    await this.decoding.free();
+    await this.encoding.close();
+    await this.decoding.close();
     await this.device.trim();
   }
 
@@ -286,15 +290,21 @@ export class CausalVideoAutoencoder {
     return (await spareBytes(this.device)) + this.encoding.idleBytes + this.decoding.idleBytes;
   }
 
-  private async makeRoom(direction: Direction, bytes: number): Promise<void> {
-    const other = direction === "encode" ? this.decoding : this.encoding;
-    if (other.idleBytes > 0 && bytes + other.idleBytes > (await this.budget())) await other.free();
+  private get idleHostBytes(): number {
+    return this.encoding.idleHostBytes + this.decoding.idleHostBytes;
+  }
+
+  private async makeRoom(direction: Direction, plan: Pick<StreamPlan, "bytes" | "hostBytes">): Promise<void> {
+    const [own, other] = direction === "encode" ? [this.encoding, this.decoding] : [this.decoding, this.encoding];
+    if (other.idleBytes > 0 && plan.bytes + other.idleBytes > (await this.budget())) await other.free();
+    if (other.idleHostBytes > 0 && plan.hostBytes > spareHostBytes() + own.idleHostBytes) await other.freeHost();
   }
 
   /** height, width: of latents. */
   private async planOne(direction: Direction, height: number, width: number): Promise<StreamPlan> {
     const factor = pictureFactor(this.config);
     const size = { height: height * factor, width: width * factor };
-    return planDirection(direction, this, { ...size, maxBytes: await this.budget() });
+    const { idleHostBytes } = this;
+    return planDirection(direction, this, { ...size, maxBytes: await this.budget(), idleHostBytes });
   }
 }

@@ -70,14 +70,22 @@ export const checkClip = pausable(function* (clip: Clip, rule: ClipRule): Pausab
 });
 
 /**
- * Refuses what the model computed where it is not finite: finite input must give finite output.
+ * Refuses what the model computed where it is not finite: finite input must give finite output. place: the size of a frame of the result, and the
+ * number of the first one.
  *
- * @throws VdError `weights`
+ * @throws VdError `weights` naming the frame
  */
-export function checkResult({ values, firstNotFinite }: FloatsRead, where: string): Float32Array {
+export function checkResult(
+  { values, firstNotFinite }: FloatsRead,
+  where: string,
+  place: { dims: Clip["dims"]; firstFrame: number },
+): Float32Array {
   if (firstNotFinite === undefined) return values;
+  const [, height, width, channels] = place.dims;
+  const frame = place.firstFrame + Math.floor(firstNotFinite / (height * width * channels));
   throw new VdError({
-    ...{ code: "weights", where, expected: "finite results", got: String(values[firstNotFinite]) },
+    ...{ code: "weights", where, expected: "finite results" },
+    got: `${values[firstNotFinite]} in frame ${frame} of the result, from 0`,
     hint: "Either float16 has overflowed, then open the model with dtype bfloat16, or the weights are damaged.",
   });
 }

@@ -1,7 +1,15 @@
-import type { Clip } from "./clip";
+import { type Clip, checkResult } from "./clip";
+import type { DirectionSessions } from "./direction-sessions";
 import type { StreamPlan } from "./planning";
-import { ALL_FRAMES, type DirectionSessions, inputDims, partOf, type Session } from "./session";
+import type { OnTheWay } from "./readback";
+import { ALL_FRAMES, type InputOfPiece, resultDims, type Session } from "./session";
 import { StripSession } from "./strip-session";
+
+/** Consecutive latents, or frames, of a clip that run at once. */
+export interface ClipPiece extends InputOfPiece {
+  /** Number of the result's first frame in the clip. */
+  firstFrame: number;
+}
 
 /** Runs one stream's pieces: through the whole model at once, or its outer part strip by strip. */
 export class PictureSession {
@@ -42,18 +50,15 @@ export class PictureSession {
   }
 
   /**
-   * Runs one piece. x: frames, or latents, of the whole picture → the other.
+   * Runs one piece, and resolves once the next one may run. x: frames, or latents, of the whole picture → the other.
    *
-   * @throws VdError `cancelled`, `memory`, `attr` once the autoencoder is closed
+   * @throws VdError `cancelled`, `memory`, `attr` once the autoencoder is closed; the result: `weights` where it is not finite
    */
-  async run(x: Clip, latents: number, begins: boolean, signal?: AbortSignal): Promise<Clip> {
-    const checkOpen = () => this.sessions.checkOpen();
-    checkOpen();
-    if (!this.strips) return this.runInner(x, latents, begins, signal);
-    const piece = { latents, begins, signal, checkOpen };
-    if (this.sessions.direction === "encode")
-      return this.runInner(await this.strips.run({ ...piece, x }), latents, begins, signal);
-    return this.strips.run({ ...piece, x: await this.runInner(x, latents, begins, signal) });
+  async start(piece: ClipPiece, signal?: AbortSignal): Promise<OnTheWay<Clip>> {
+    this.sessions.checkOpen();
+    if (!this.strips) return this.startInner(piece, signal);
+    const result = await this.runInStrips(piece, this.strips, signal);
+    return { result: Promise.resolve(result) };
   }
 
   /** Gives back what the stream used. */
@@ -63,13 +68,18 @@ export class PictureSession {
     if (this.outer) await this.sessions.release(this.outer);
   }
 
-  private async runInner(x: Clip, latents: number, begins: boolean, signal?: AbortSignal): Promise<Clip> {
+  private async runInStrips(piece: ClipPiece, strips: StripSession, signal?: AbortSignal): Promise<Clip> {
+    const checkOpen = () => this.sessions.checkOpen();
+    const runInner = async (x: Clip) => (await this.startInner({ ...piece, x }, signal)).result;
+    if (this.sessions.direction === "encode") return runInner(await strips.run({ ...piece, signal, checkOpen }));
+    return strips.run({ ...piece, signal, checkOpen, x: await runInner(piece.x) });
+  }
+
+  private async startInner(piece: ClipPiece, signal?: AbortSignal): Promise<OnTheWay<Clip>> {
     const { direction, resources } = this.sessions;
-    const { shape } = this.inner;
-    const part = partOf(resources, direction, shape.part);
-    const [, frames, height, width] = inputDims(resources, direction, shape, { latents, begins });
-    const values = await this.inner.run(x.values, latents, begins, signal);
-    const growth = part.growth;
-    return { values, dims: [part.framesOf(frames, begins), height * growth, width * growth, part.channels[1]] };
+    const dims = resultDims(resources, direction, this.inner.shape, piece);
+    const { result } = await this.inner.start(piece, signal);
+    const place = { dims, firstFrame: piece.firstFrame };
+    return { result: result.then((read) => ({ values: checkResult(read, direction, place), dims })) };
   }
 }

@@ -2,6 +2,7 @@ import { freemem } from "node:os";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { inBinaryUnits } from "../binary-units";
 import { checkCallOptions, type OptionKinds } from "../call-options";
+import { worksBesideHost } from "./beside-host";
 import { MAX_SIDE } from "./clip";
 import { pictureFactor } from "./config";
 import { StreamMemory } from "./frame-memory";
@@ -11,9 +12,11 @@ import {
   ALL_FRAMES,
   bytesBetweenTurns,
   type Direction,
+  inputBytes,
   layoutPiece,
   type PieceShape,
   type Resources,
+  readbackBytes,
   TURN_PARTS,
 } from "./session";
 import { stripsOf } from "./strips";
@@ -31,7 +34,8 @@ export interface StreamPlan {
    *  them; the other way round where frames are encoded. A clip given whole has longer turns where the machine has memory for them.
    *  undefined: every piece goes through the whole model. The result is the same. */
   latentsPerTurn?: number | undefined;
-  /** Bytes on the device at most, weights included: for a clip of any length. */
+  /** Bytes on the device at most, weights included: for a clip of any length. In turns a GPU keeps the plans of both parts loaded where these
+   *  bytes have room for them. */
   bytes: number;
   /** Bytes of the host's memory that strips keep between pieces, or that turns of `latentsPerTurn` take. */
   hostBytes: number;
@@ -86,8 +90,10 @@ export async function spareBytes(device: Device): Promise<number> {
 interface SessionBytes {
   /** All of it. */
   bytes: number;
-  /** Of that: what is kept from piece to piece, and weights. */
+  /** Of that: what is kept from piece to piece, what lies between layers, what goes in and out, and weights. */
   kept: number;
+  arenaBytes: number;
+  ioBytes: number;
   weightBytes: number;
 }
 
@@ -95,9 +101,9 @@ interface SessionBytes {
 const known = new WeakMap<CausalVideoVae, Map<string, Promise<SessionBytes>>>();
 
 function sessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
-  const { model, dtype } = resources;
+  const { model, dtype, device } = resources;
   const { part, height, width, latentsPerRun, framesAtOnce } = shape;
-  const key = [direction, dtype, part, height, width, latentsPerRun, framesAtOnce].join(" ");
+  const key = [direction, dtype, device.kind, part, height, width, latentsPerRun, framesAtOnce].join(" ");
   const ofModel = known.get(model) ?? new Map<string, Promise<SessionBytes>>();
   known.set(model, ofModel);
   const bytes = ofModel.get(key) ?? findSessionBytes(resources, direction, shape);
@@ -106,7 +112,7 @@ function sessionBytes(resources: Resources, direction: Direction, shape: PieceSh
   return bytes;
 }
 
-/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; and weights. */
+/** Sums what is kept, the plan of the middle pieces and the largest other one, in one arena; the blocks through which inputs and results pass; and weights. */
 async function findSessionBytes(resources: Resources, direction: Direction, shape: PieceShape): Promise<SessionBytes> {
   const stream = new StreamMemory();
   const statistics = statisticsFor(shape);
@@ -116,25 +122,46 @@ async function findSessionBytes(resources: Resources, direction: Direction, shap
   const others = [await layoutOf(1, true)];
   if (shape.latentsPerRun > 1) others.push(await layoutOf(shape.latentsPerRun - 1, false));
   const arenaBytes = Math.max(middle.arenaBytes, ...others.map((other) => other.arenaBytes));
-  const ioBytes = middle.ioBytes + Math.max(...others.map((other) => other.ioBytes));
+  const ioBytes =
+    middle.ioBytes +
+    Math.max(...others.map((other) => other.ioBytes)) +
+    inputBytes(resources, direction, shape) +
+    readbackBytes(resources, direction, shape);
   const { weightBytes } = middle;
-  return { bytes: stream.bytes + arenaBytes + ioBytes + weightBytes, kept: stream.bytes, weightBytes };
+  const bytes = stream.bytes + arenaBytes + ioBytes + weightBytes;
+  return { bytes, kept: stream.bytes, arenaBytes, ioBytes, weightBytes };
 }
 
-/** What the two parts take that run in turns: each beside the other's weights and a block through which values pass; and in the
- *  host's memory what they keep and what lies between them. */
-export async function turnBytes(resources: Resources, direction: Direction, shape: Omit<PieceShape, "part">) {
+/** What the two parts take that run in turns. */
+export interface TurnBytes {
+  /** With each part beside the other's weights and a block through which values pass. */
+  deviceBytes: number;
+  /** What both keep, and what lies between them. */
+  hostBytes: number;
+  /** With the plans of both loaded, in one memory: that of what is kept, that of what lies between layers, and all. */
+  shared: { keptBytes: number; arenaBytes: number; deviceBytes: number };
+}
+
+/** Finds what the two parts take that run in turns. */
+export async function turnBytes(
+  resources: Resources,
+  direction: Direction,
+  shape: Omit<PieceShape, "part">,
+): Promise<TurnBytes> {
   const [first, second] = TURN_PARTS[direction];
   const parts = [
     await sessionBytes(resources, direction, { ...shape, part: first }),
     await sessionBytes(resources, direction, { ...shape, part: second }),
   ];
   const between = bytesBetweenTurns(resources, direction, shape, { latents: shape.latentsPerRun, begins: false });
-  const sum = (of: (part: (typeof parts)[number]) => number) => parts.reduce((all, part) => all + of(part), 0);
-  const working = Math.max(...parts.map(({ bytes, weightBytes }) => bytes - weightBytes));
+  const sum = (of: (part: SessionBytes) => number) => parts.reduce((all, part) => all + of(part), 0);
+  const most = (of: (part: SessionBytes) => number) => Math.max(...parts.map(of));
+  const always = between + sum(({ weightBytes }) => weightBytes);
+  const [keptBytes, arenaBytes] = [most(({ kept }) => kept), most((part) => part.arenaBytes)];
   return {
-    deviceBytes: working + between + sum(({ weightBytes }) => weightBytes),
+    deviceBytes: always + most(({ bytes, weightBytes }) => bytes - weightBytes),
     hostBytes: sum(({ kept }) => kept) + (LATENTS_PER_TURN / shape.latentsPerRun) * between,
+    shared: { keptBytes, arenaBytes, deviceBytes: always + keptBytes + arenaBytes + sum(({ ioBytes }) => ioBytes) },
   };
 }
 
@@ -153,12 +180,13 @@ async function* choices(
     yield { ...cut, deviceBytes: bytes, hostBytes: 0 };
   }
   const { strips, reach, outer } = resources.model.parts[direction];
-  for (const cut of outer ? CUTS.filter(({ latentsPerRun }) => latentsPerRun === 1) : [])
-    yield {
-      ...cut,
-      latentsPerTurn: LATENTS_PER_TURN,
-      ...(await turnBytes(resources, direction, { ...cut, height, width })),
-    };
+  for (const cut of outer ? CUTS.filter(({ latentsPerRun }) => latentsPerRun === 1) : []) {
+    const { deviceBytes, hostBytes, shared } = await turnBytes(resources, direction, { ...cut, height, width });
+    const choice = { ...cut, latentsPerTurn: LATENTS_PER_TURN, hostBytes };
+    // Whether both parts stay loaded follows from what may be taken.
+    if (worksBesideHost(resources.device)) yield { ...choice, deviceBytes: shared.deviceBytes };
+    yield { ...choice, deviceBytes };
+  }
   if (!strips) return;
   const smallest = CUTS[CUTS.length - 1]!;
   const inner = await sessionBytes(resources, direction, { ...smallest, part: "rest", height, width });
@@ -226,21 +254,22 @@ export function checkStreamPlan(
 }
 
 /**
- * Finds the fastest way to cut one direction's work that stays within the memory.
+ * Finds the fastest way to cut one direction's work that stays within the memory. idleHostBytes: host memory that is taken and serves the
+ * plan.
  *
  * @throws VdError `memory` if there is none, `shape`, `attr`, `cancelled`
  */
 export async function planDirection(
   direction: Direction,
   resources: Resources,
-  request: PlanRequest,
+  { idleHostBytes = 0, ...request }: PlanRequest & { idleHostBytes?: number },
 ): Promise<StreamPlan> {
   const factor = pictureFactor(resources.model.config);
   checkRequest(request, factor);
   const [height, width] = [request.height / factor, request.width / factor];
   const { device } = resources;
   const most = request.maxBytes ?? (await spareBytes(device));
-  const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes();
+  const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes() + idleHostBytes;
   let least = Number.POSITIVE_INFINITY;
   let leastOfHost = Number.POSITIVE_INFINITY;
   for await (const { deviceBytes, ...choice } of choices(resources, direction, height, width)) {

@@ -1,4 +1,4 @@
-import { type Device, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import type { Device, DeviceBuffer, DType, FloatsRead } from "@vd/kernels-native";
 import {
   type Graph,
   type GraphLayout,
@@ -10,11 +10,15 @@ import {
   type Tensor,
   tokens,
 } from "@vd/tensor";
-import { checkResult } from "./clip";
+import { HostFrames } from "../host-frames";
+import { worksBesideHost } from "./beside-host";
+import type { Clip } from "./clip";
 import { frameFactor, pictureFactor } from "./config";
 import { type Piece, StreamMemory } from "./frame-memory";
+import { Inputs } from "./inputs";
 import type { CausalVideoVae, ModelPart } from "./model";
 import { statisticsFor } from "./norm-statistics";
+import { type OnTheWay, Readback } from "./readback";
 
 /** Which way a clip goes. */
 export type Direction = "encode" | "decode";
@@ -90,6 +94,34 @@ export function inputDims(
   return [1, before ? before.framesOf(frames, begins) : frames, height * scale, width * scale, channels];
 }
 
+/** Shape of what a part gives for so many latents. */
+export function resultDims(
+  resources: Pick<Resources, "model">,
+  direction: Direction,
+  shape: Pick<PieceShape, "part" | "height" | "width">,
+  piece: { latents: number; begins: boolean },
+): Clip["dims"] {
+  const [, frames, height, width] = inputDims(resources, direction, shape, piece);
+  const { growth, channels, framesOf } = partOf(resources, direction, shape.part);
+  return [framesOf(frames, piece.begins), height * growth, width * growth, channels[1]];
+}
+
+/** Bytes of the block from which results are read while the next piece runs; 0 where that is not done: for parts whose results
+ *  other parts take, and on the CPU, whose workers compute then. */
+export function readbackBytes(resources: Resources, direction: Direction, shape: PieceShape): number {
+  const isLast = shape.part === "all" || shape.part === TURN_PARTS[direction][1];
+  if (!isLast || !worksBesideHost(resources.device)) return 0;
+  const piece = { latents: shape.latentsPerRun, begins: false };
+  return packedBytes([1, ...resultDims(resources, direction, shape, piece)], resources.dtype);
+}
+
+/** Bytes of the block to which the next piece's input goes while a piece runs; 0 where that is not done, as for {@link readbackBytes}. */
+export function inputBytes(resources: Resources, direction: Direction, shape: PieceShape): number {
+  const isFirstPart = shape.part === "all" || shape.part === TURN_PARTS[direction][0];
+  if (!isFirstPart || !worksBesideHost(resources.device)) return 0;
+  return packedBytes(inputDims(resources, direction, shape, { latents: shape.latentsPerRun, begins: false }), "f32");
+}
+
 /** Bytes of what lies between the turns for so many latents. */
 export function bytesBetweenTurns(
   resources: Resources,
@@ -142,6 +174,23 @@ const keyOf = (latents: number, begins: boolean): string => `${latents}${begins 
 /** How many plans a session keeps loaded: that of the pieces in a clip's middle, and one of another length. */
 const MOST_PLANS = 2;
 
+/** What a piece takes. */
+export interface InputOfPiece {
+  x: Clip;
+  latents: number;
+  begins: boolean;
+  /** What runs next, if it is there: it goes to the device meanwhile. */
+  next?: { x: Clip } | undefined;
+}
+
+/** Memory that sessions share of which one at a time is on the device. */
+export interface LentMemory {
+  /** For what is kept from piece to piece. */
+  kept: DeviceBuffer;
+  /** For what lies between layers. */
+  arena: DeviceBuffer;
+}
+
 /** The plans of one stream's pieces, and the frames that are kept from piece to piece. */
 export class Session {
   private readonly plans = new Map<string, Plan>();
@@ -153,21 +202,45 @@ export class Session {
   private readonly layouts = new Map<string, Promise<GraphLayout>>();
   /** Bytes of the usual plans' arena. */
   private usualArena = 0;
+  private readonly inputs: Inputs | undefined;
+  private readonly readback: Readback | undefined;
+
+  readonly stream = new StreamMemory();
+  private isOnDevice = false;
+  /** Memory that is not the session's own. */
+  private lent: LentMemory | undefined;
 
   private constructor(
     readonly resources: Resources,
     readonly direction: Direction,
     readonly shape: PieceShape,
-    readonly stream = new StreamMemory(),
-  ) {}
+    /** Where frames lie that are kept while the session is not on the device. */
+    private readonly host: HostFrames,
+  ) {
+    const [taken, given] = [inputBytes, readbackBytes].map((bytesOf) => bytesOf(resources, direction, shape));
+    if (taken) this.inputs = new Inputs(resources.device, taken);
+    if (given) this.readback = new Readback(resources.device, given);
+  }
 
   /**
-   * Allocates what is kept from piece to piece.
+   * Makes a session that is on the device.
    *
    * @throws VdError `memory`
    */
   static async open(resources: Resources, direction: Direction, shape: PieceShape): Promise<Session> {
-    const session = new Session(resources, direction, shape);
+    const session = await Session.prepare(resources, direction, shape, new HostFrames(resources.device));
+    await session.returnToDevice();
+    return session;
+  }
+
+  /** Makes a session without memory, which knows its usual layouts. host: takes what is kept while it is not on the device. */
+  static async prepare(
+    resources: Resources,
+    direction: Direction,
+    shape: PieceShape,
+    host: HostFrames,
+  ): Promise<Session> {
+    const session = new Session(resources, direction, shape, host);
     for (const [latents, begins] of [
       [1, true],
       [shape.latentsPerRun, false],
@@ -176,59 +249,95 @@ export class Session {
       session.usualArena = Math.max(session.usualArena, arenaBytes);
     }
     await resources.device.prepare();
-    await session.returnToDevice();
     return session;
   }
 
   /**
-   * Runs one piece, the clip's first one or what follows the piece before. x: the input's values → the result's.
+   * Runs one piece, the clip's first one or what follows the piece before, and resolves once the next one may run → its result.
    *
-   * @throws VdError `memory`, `cancelled`, `weights` for results that are not finite
+   * @throws VdError `memory`, `cancelled`
    */
-  async run(x: Float32Array, latents: number, begins: boolean, signal?: AbortSignal): Promise<Float32Array> {
+  async start(input: InputOfPiece, signal?: AbortSignal): Promise<OnTheWay<FloatsRead>> {
+    return this.beginRead(await this.compute(input, signal));
+  }
+
+  /**
+   * Runs one piece, while the next one's input goes to the device, and returns its plan.
+   *
+   * @throws VdError `memory`, `cancelled`
+   */
+  async compute({ x, latents, begins, next }: InputOfPiece, signal?: AbortSignal): Promise<Plan> {
     const plan = await this.planOf(latents, begins);
-    await plan.write("x", x);
-    await plan.run({ signal });
-    return checkResult(await plan.readChecked("y"), this.direction);
+    if (!this.inputs) await plan.write("x", x.values);
+    else await this.inputs.put(plan, "x", x.values);
+    const ran = plan.run({ signal });
+    if (next) this.inputs?.send(next.x.values);
+    try {
+      await ran;
+    } finally {
+      await this.inputs?.settle(); // The caller's array may change then.
+    }
+    return plan;
+  }
+
+  /**
+   * Begins to read a plan's result, and resolves once the next one may run.
+   *
+   * @throws VdError `memory`
+   */
+  async beginRead(plan: Plan): Promise<OnTheWay<FloatsRead>> {
+    if (this.readback) return this.readback.begin(plan, "y");
+    const read = await plan.readChecked("y");
+    return { result: Promise.resolve(read) };
   }
 
   /** Bytes that the loaded plans take on the device, without weights. */
   get bytes(): number {
-    let bytes = this.stream.bytes + (this.arena?.bytes ?? 0);
+    return this.stream.bytes + (this.arena?.bytes ?? 0) + this.ownBytes;
+  }
+
+  /** Of these, what is the session's own in any case. */
+  get ownBytes(): number {
+    let bytes = (this.inputs?.bytesTaken ?? 0) + (this.readback?.bytesTaken ?? 0);
     for (const { memory } of this.plans.values()) bytes += memory.ioBytes;
     return bytes;
   }
 
-  free(): Promise<void> {
-    return this.leaveDevice({ keeps: false });
+  /** Lets go of all memory. */
+  async free(): Promise<void> {
+    await this.leaveDevice({ keeps: false });
+    await this.freeMemory();
   }
 
   /**
-   * Lets go of all memory of the device but for weights. keeps: what is kept from piece to piece goes to host memory until
-   * {@link returnToDevice}; else it is lost, and the session has no memory at all.
+   * Lets go of the memory of the device, but for weights, and for plans in memory that is lent. keeps: what is kept from piece to
+   * piece goes to host memory until {@link returnToDevice}; else it is lost.
    *
    * @throws VdError `memory`, `driver`
    */
   async leaveDevice({ keeps }: { keeps: boolean }): Promise<void> {
-    const { device } = this.resources;
-    await this.freeArena();
-    if (keeps) {
-      this.away ??= await device.allocateHost(this.stream.bytes);
+    if (this.isOnDevice && keeps) {
+      this.away ??= await this.host.take(this.stream.bytes);
       await this.away.copyFrom(this.stream.buffer, 0, 0, this.stream.bytes);
     }
-    await this.stream.free();
-    if (keeps) return;
-    await this.away?.free();
+    this.isOnDevice = false;
+    if (!this.lent) await this.freeMemory();
+    if (keeps || !this.away) return;
+    this.host.giveBack(this.away);
     this.away = undefined;
   }
 
   /**
-   * Allocates what is kept from piece to piece, and brings back what lies in host memory.
+   * Allocates what is kept from piece to piece, unless it is lent, and brings back what lies in host memory. lent: the same each time,
+   * until {@link free}.
    *
    * @throws VdError `memory`, `driver`
    */
-  async returnToDevice(): Promise<void> {
-    await this.stream.allocate(this.resources.device);
+  async returnToDevice(lent?: LentMemory): Promise<void> {
+    this.lent = lent;
+    if (lent) this.stream.lieIn(lent.kept);
+    else await this.stream.allocate(this.resources.device);
+    this.isOnDevice = true;
     if (this.away) await this.stream.buffer.copyFrom(this.away, 0, 0, this.stream.bytes);
   }
 
@@ -267,10 +376,19 @@ export class Session {
 
   /** The arena, of `bytes` at least. A larger one takes the place of the one before, and of the plans in it. */
   private async arenaOf(bytes: number): Promise<DeviceBuffer> {
+    if (this.lent) return this.lent.arena;
     if (this.arena && this.arena.bytes >= bytes) return this.arena;
     await this.freeArena();
     this.arena = await this.resources.device.allocate(Math.max(bytes, this.usualArena, 1));
     return this.arena;
+  }
+
+  private async freeMemory(): Promise<void> {
+    await this.inputs?.free();
+    await this.readback?.free();
+    await this.freeArena();
+    await this.stream.free();
+    this.lent = undefined;
   }
 
   private async freeArena(): Promise<void> {
@@ -284,80 +402,5 @@ export class Session {
   private async unload(key: string): Promise<void> {
     await this.plans.get(key)?.free();
     this.plans.delete(key);
-  }
-}
-
-/** The sessions of one direction: the last ones are kept for the next stream. */
-export class DirectionSessions {
-  private idle: Session[] = [];
-  /** Sessions without memory that know their layouts: one of each part. */
-  private away: Session[] = [];
-
-  constructor(
-    readonly direction: Direction,
-    readonly resources: Resources & {
-      isClosed(): boolean;
-      /** Lets go of what the other direction keeps, where both would take more than there is. */
-      makeRoom?(direction: Direction, bytes: number): Promise<void>;
-    },
-  ) {}
-
-  /** Bytes on the device, without weights, of the sessions that nobody uses. */
-  get idleBytes(): number {
-    return this.idle.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
-  /** Makes room for a stream that takes `bytes` with its weights. */
-  async makeRoom(bytes: number): Promise<void> {
-    await this.resources.makeRoom?.(this.direction, bytes);
-  }
-
-  /** A session that nobody else uses. */
-  async acquire(shape: PieceShape): Promise<Session> {
-    this.checkOpen();
-    const known = this.idle.findIndex((session) => JSON.stringify(session.shape) === JSON.stringify(shape));
-    if (known >= 0) return this.idle.splice(known, 1)[0]!;
-    // Of another shape: a stream of another size begins, and memory is planned for one.
-    await this.free(
-      ({ shape: { part, latentsPerRun } }) => part === shape.part || latentsPerRun !== shape.latentsPerRun,
-    );
-    return Session.open(this.resources, this.direction, shape);
-  }
-
-  /** A session that nobody else uses, beside none that is idle. */
-  async acquireAlone(shape: PieceShape): Promise<Session> {
-    this.checkOpen();
-    await this.free();
-    const known = this.away.findIndex((session) => JSON.stringify(session.shape) === JSON.stringify(shape));
-    if (known < 0) return Session.open(this.resources, this.direction, shape);
-    const session = this.away.splice(known, 1)[0]!;
-    await session.returnToDevice();
-    return session;
-  }
-
-  /** Takes back a session of {@link acquireAlone}; it leaves the device. */
-  async releaseAlone(session: Session): Promise<void> {
-    await session.free();
-    this.away = [...this.away.filter(({ shape }) => shape.part !== session.shape.part), session];
-  }
-
-  /** Gives a session back. */
-  async release(session: Session): Promise<void> {
-    const isSecond = this.idle.some(({ shape }) => shape.part === session.shape.part);
-    if (isSecond || this.resources.isClosed()) await session.free();
-    else this.idle.push(session);
-  }
-
-  /** @throws VdError `attr` once the autoencoder is closed */
-  checkOpen(): void {
-    if (this.resources.isClosed())
-      throw new VdError({ code: "attr", where: this.direction, expected: "an open autoencoder", got: "a closed one" });
-  }
-
-  /** Frees the sessions that nobody uses and that `which` names. */
-  async free(which: (session: Session) => boolean = () => true): Promise<void> {
-    const freed = this.idle.filter(which);
-    this.idle = this.idle.filter((session) => !freed.includes(session));
-    for (const session of freed) await session.free();
   }
 }

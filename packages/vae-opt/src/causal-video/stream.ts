@@ -3,10 +3,12 @@ import { runInSlices } from "@vd/tensor";
 import { untilAborted } from "../until-aborted";
 import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
-import { PictureSession } from "./picture-session";
+import type { DirectionSessions } from "./direction-sessions";
+import { type ClipPiece, PictureSession } from "./picture-session";
 import { checkStreamPlan, type StreamPlan, spareHostBytes } from "./planning";
-import type { DirectionSessions } from "./session";
-import { type TurnPiece, TurnSession } from "./turn-session";
+import { type PieceRun, resultsOf } from "./readback";
+import { resultDims } from "./session";
+import { TurnSession } from "./turn-session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
@@ -89,6 +91,8 @@ class Run {
   private latentsPerTurn = 1;
   private size: readonly [height: number, width: number] | undefined;
   private begun = false;
+  /** Frames of the results of what was taken. */
+  private numFrames = 0;
 
   constructor(
     private readonly sessions: DirectionSessions,
@@ -114,13 +118,10 @@ class Run {
 
   /** Runs whole pieces, or turns, as long as there are frames for them, and keeps the others. */
   async *drain(): AsyncGenerator<Clip, void, void> {
-    if (this.turns) {
-      if (this.isWhole) return; // Turns end with the clip: which one is the last is seen at its end.
-      while (this.latentsWaiting >= this.latentsPerTurn) yield* this.turn(this.latentsPerTurn, false);
-    } else {
-      if (!this.begun && this.waiting.count > 0) yield await this.run(1);
-      while (this.begun && this.latentsWaiting >= this.latentsPerRun) yield await this.run(this.latentsPerRun);
-    }
+    // All of a whole clip is run at its end: which turn is the last is seen there, and no piece waits for one before it to be handed out.
+    if (this.isWhole) return;
+    if (!this.turns) yield* this.results({ ends: false });
+    else while (this.latentsWaiting >= this.latentsPerTurn) yield* this.turn(this.latentsPerTurn, false);
     this.waiting.keep();
   }
 
@@ -131,9 +132,9 @@ class Run {
       throw new VdError({ code: "shape", where: `${rule.where}] [${rule.what}`, expected: "one or more", got: "none" });
     const missing = (unit - ((this.waiting.count - Number(!this.begun)) % unit)) % unit;
     if (incomplete === "repeat") this.waiting.repeatLast(missing);
+    if (!this.turns) return yield* this.results({ ends: true });
     for (let latents = this.latentsWaiting; latents > 0; latents = this.latentsWaiting)
-      if (this.turns) yield* this.turn(Math.min(latents, this.latentsPerTurn), latents <= this.latentsPerTurn);
-      else yield await this.run(latents);
+      yield* this.turn(Math.min(latents, this.latentsPerTurn), latents <= this.latentsPerTurn);
   }
 
   async close(): Promise<void> {
@@ -155,41 +156,70 @@ class Run {
     const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
     const size = { height: height / factor, width: width / factor };
     this.latentsPerRun = chosen.latentsPerRun;
-    await this.sessions.makeRoom(chosen.bytes);
+    await this.sessions.makeRoom(chosen);
     if (chosen.latentsPerTurn === undefined || !this.sessions.resources.model.parts[this.sessions.direction].outer)
       this.session = await PictureSession.open(this.sessions, chosen, size.height, size.width);
-    else this.openTurns(chosen, chosen.latentsPerTurn, size);
+    else await this.openTurns(chosen, chosen.latentsPerTurn, size);
   }
 
-  private openTurns(plan: StreamPlan, latentsPerTurn: number, size: { height: number; width: number }): void {
-    const { latentsPerRun, framesAtOnce } = plan;
-    this.turns = new TurnSession(this.sessions, { ...size, latentsPerRun, framesAtOnce, part: "all" });
-    const most = this.isWhole ? Math.floor((WHOLE_SHARE * spareHostBytes()) / this.turns.bytesPerLatent) : 0;
+  private async openTurns(
+    { latentsPerRun, framesAtOnce, bytes }: StreamPlan,
+    latentsPerTurn: number,
+    size: { height: number; width: number },
+  ): Promise<void> {
+    this.turns = await TurnSession.open(this.sessions, { ...size, latentsPerRun, framesAtOnce }, bytes);
+    const spare = spareHostBytes() + this.sessions.idleHostBytes;
+    const most = this.isWhole ? Math.floor((WHOLE_SHARE * spare) / this.turns.bytesPerLatent) : 0;
     this.latentsPerTurn = Math.max(latentsPerTurn, most);
   }
 
-  private async run(latents: number): Promise<Clip> {
-    const { signal, rule } = this.options;
-    throwIfAborted(signal, rule.where);
-    const { x, begins } = this.take(latents);
-    return this.session!.run(x, latents, begins, signal);
+  /** Runs the pieces for which frames are there. ends: also one that is shorter than others. */
+  private results(which: { ends: boolean }): AsyncGenerator<Clip, void, void> {
+    const { rule, signal } = this.options;
+    const checkGoesOn = () => {
+      throwIfAborted(signal, rule.where);
+      this.sessions.checkOpen();
+    };
+    return resultsOf(this.runs(which), { overlaps: this.sessions.overlaps, signal, checkGoesOn });
+  }
+
+  private *runs({ ends }: { ends: boolean }): Generator<PieceRun, void, void> {
+    const { rule, signal } = this.options;
+    for (let [piece, next] = [this.next(ends), this.next(ends)]; piece; [piece, next] = [next, this.next(ends)]) {
+      const input = { ...piece, next };
+      yield async (stop) => {
+        throwIfAborted(signal, rule.where);
+        return this.session!.start(input, stop);
+      };
+    }
+  }
+
+  /** Takes the next piece, if all its frames are there. ends: also one that is shorter than others. */
+  private next(ends: boolean): ClipPiece | undefined {
+    const most = this.begun ? this.latentsPerRun : 1;
+    const waiting = this.latentsWaiting;
+    return waiting === 0 || (waiting < most && !ends) ? undefined : this.take(Math.min(waiting, most));
   }
 
   private async *turn(latents: number, ends: boolean): AsyncGenerator<Clip, void, void> {
     const { signal, rule } = this.options;
     throwIfAborted(signal, rule.where);
-    const pieces: TurnPiece[] = this.begun ? [] : [this.take(1)];
+    const pieces: ClipPiece[] = this.begun ? [] : [this.take(1)];
     for (let left = latents - pieces.length; left > 0; left -= this.latentsPerRun)
       pieces.push(this.take(Math.min(left, this.latentsPerRun)));
     yield* this.turns!.run(pieces, { ends, signal });
   }
 
   /** Takes the frames of the next piece. */
-  private take(latents: number): TurnPiece {
+  private take(latents: number): ClipPiece {
+    const { direction, resources } = this.sessions;
     const { unit } = this.options;
-    const begins = !this.begun;
+    const [begins, firstFrame] = [!this.begun, this.numFrames];
+    const x = this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents);
     this.begun = true;
-    return { x: this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents), latents, begins };
+    const [height, width] = this.size!;
+    this.numFrames += resultDims(resources, direction, { part: "all", height, width }, { latents, begins })[0];
+    return { x, latents, begins, firstFrame };
   }
 }
 

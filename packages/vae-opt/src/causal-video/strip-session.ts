@@ -22,6 +22,8 @@ interface StripPiece {
   x: Clip;
   latents: number;
   begins: boolean;
+  /** Number of the result's first frame in the clip. */
+  firstFrame: number;
   signal?: AbortSignal | undefined;
   checkOpen(): void;
 }
@@ -113,7 +115,12 @@ export class StripSession {
     return { result, measured: new Map(measured) };
   }
 
-  private async runStrip(plan: Plan, { x, begins, signal }: StripPiece, index: number, result?: Clip): Promise<void> {
+  private async runStrip(
+    plan: Plan,
+    { x, begins, firstFrame, signal }: StripPiece,
+    index: number,
+    result?: Clip,
+  ): Promise<void> {
     const { shape, stream } = this.session;
     const kept = this.kept[index]!;
     const strip = this.strips[index]!;
@@ -125,7 +132,7 @@ export class StripSession {
     await kept.copyFrom(stream.buffer, 0, 0, stream.bytes);
     const growth = result.dims[1] / this.height;
     const dims = [result.dims[0], shape.height * growth, result.dims[2], result.dims[3]] as const;
-    const values = checkResult(await plan.readChecked("y"), this.session.direction);
+    const values = checkResult(await plan.readChecked("y"), this.session.direction, { dims, firstFrame });
     putRows(result, { values, dims }, scaled(strip, growth));
   }
 

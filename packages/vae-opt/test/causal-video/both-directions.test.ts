@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { DirectionSessions } from "../../src/causal-video/session";
+import type { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { noiseClip, openSmall, SMALL } from "./support";
 
 interface Kept {

@@ -1,6 +1,7 @@
 import { isVdError } from "@vd/kernels-native";
 import { afterAll, expect, it } from "vitest";
-import { DirectionSessions } from "../../src/causal-video/session";
+import { framesOf } from "../../src/causal-video/clip";
+import { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { cut, noiseClip, openSmall, worstDifference } from "./support";
 
 const vae = await openSmall();
@@ -33,13 +34,15 @@ it("what is planned is what a session takes, and does not grow with the clip's l
   const sessions = new DirectionSessions("decode", { model, device, dtype, isClosed: () => false });
   const session = await sessions.acquire({ part: "all", height: 2, width: 3, latentsPerRun: 4, framesAtOnce: 16 });
   const sizes: number[] = [];
-  const piece = noiseClip([4, 2, 3, 4]).values;
-  await session.run(piece.subarray(0, 24), 1, true);
+  const clip = noiseClip([4, 2, 3, 4]);
+  const run = async (latents: number, begins: boolean) =>
+    (await session.start({ x: framesOf(clip, 0, latents), latents, begins })).result;
+  await run(1, true);
   for (let i = 0; i < 5; i++) {
-    await session.run(piece, 4, false);
+    await run(4, false);
     sizes.push(session.bytes);
   }
-  await session.run(piece.subarray(0, 72), 3, false);
+  await run(3, false);
   expect(new Set(sizes).size).toBe(1);
   const weights = decode.bytes - session.bytes;
   expect(session.bytes).toBeLessThan(decode.bytes);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { joinClips } from "../../src/causal-video/clip";
+import { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { PictureSession } from "../../src/causal-video/picture-session";
-import { DirectionSessions } from "../../src/causal-video/session";
 import { stripsOf } from "../../src/causal-video/strips";
 import type { Clip } from "../../src/index";
 import { cut, noiseClip, openSmall, piecesOf } from "./support";
@@ -59,7 +59,10 @@ describe("a picture in strips", () => {
     const sessions = new DirectionSessions("decode", { model, device, dtype, isClosed: () => false });
     const pictures = await PictureSession.open(sessions, plan, 16, 2);
     const pieces: Clip[] = [];
-    for (const [i, piece] of piecesOf(clip, [1, 2]).entries()) pieces.push(await pictures.run(piece, 1, i === 0));
+    for (const [i, x] of piecesOf(clip, [1, 2]).entries()) {
+      const piece = { x, latents: 1, begins: i === 0, firstFrame: 4 * i };
+      pieces.push(await (await pictures.start(piece)).result);
+    }
     const { passes } = pictures.strips!;
     expect(psnr(joinClips(pieces).values, whole.values)).toBeGreaterThan(70);
     expect(passes).toHaveLength(3);

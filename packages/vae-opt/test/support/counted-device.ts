@@ -9,15 +9,19 @@ export interface Counted {
   most: number;
   /** Bytes of host memory for the device now. */
   host: number;
+  /** Blocks of it that were asked for. */
+  hostCount: number;
   /** Blocks that were asked for. */
   count: number;
   /** Numbers of blocks, from 0, that are refused as by a device without memory. */
   refused: ReadonlySet<number>;
 }
 
+const { load } = Plan;
+
 /** A device that counts the memory that is taken of it, weights of loaded plans included, which the CPU reads in place. `vi.restoreAllMocks` ends it. */
 export function countedDevice(device: Device): { device: Device; counted: Counted } {
-  const counted: Counted = { now: 0, most: 0, host: 0, count: 0, refused: new Set() };
+  const counted: Counted = { now: 0, most: 0, host: 0, hostCount: 0, count: 0, refused: new Set() };
   const take = (bytes: number) => {
     counted.now += bytes;
     counted.most = Math.max(counted.most, counted.now);
@@ -50,6 +54,7 @@ export function countedDevice(device: Device): { device: Device; counted: Counte
   own.allocateHost = async (bytes: number) => {
     const buffer = await device.allocateHost(bytes);
     counted.host += bytes;
+    counted.hostCount++;
     const giveBack = () => {
       counted.host -= bytes;
     };
@@ -57,7 +62,6 @@ export function countedDevice(device: Device): { device: Device; counted: Counte
   };
   for (const name of ["compile", "prepare", "trim", "memory"] as const)
     Object.defineProperty(own, name, { value: device[name].bind(device) });
-  const { load } = Plan;
   vi.spyOn(Plan, "load").mockImplementation(async (on, layout, options) => {
     const { weightBytes } = layout.memory;
     if (on !== own) return load.call(Plan, on, layout, options);
