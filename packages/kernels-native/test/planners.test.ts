@@ -414,7 +414,11 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["causal attention"]![0]).toBe("sm90_range_d128");
       expect(rows["boxes of attention"]![0]).toBe("sm90_masked_d64");
       expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
-      expect(rows["half attention d64"]!.slice(0, 3)).toEqual(["sm90_block_d64", "sm90_staggered_d64", "sm90_range_d64"]);
+      expect(rows["half attention d64"]!.slice(0, 3)).toEqual([
+        "sm90_block_d64",
+        "sm90_staggered_d64",
+        "sm90_range_d64",
+      ]);
       expect(rows["half attention d40"]![0]).toBe("sm90_block_d48");
       expect(rows["half attention d512"]!.slice(0, 2)).toEqual(["sm90_d512", "sm90_masked_d512"]);
       expect(rejected(90, "causal attention d512").sm90_d512).toBe("has no causal mask");
