@@ -84,6 +84,18 @@ export function requireOptions(where: string, options: unknown): void {
   throw new VdError({ code: "attr", where, expected: "an object of options", got });
 }
 
+/**
+ * Returns if `text` is a text that is not empty, such as a path.
+ *
+ * @param where the argument that it is
+ * @param expected what it should be, in words
+ * @throws VdError `attr`
+ */
+export function requireText(where: string, text: unknown, expected: string): void {
+  if (typeof text === "string" && text !== "") return;
+  throw new VdError({ code: "attr", where, expected, got: text === "" ? "an empty text" : String(text) });
+}
+
 /** What a cancelled piece of work tells of itself. */
 export interface CancelledWork {
   /** The signal that ended it; its reason becomes the error's cause. */

@@ -25,6 +25,7 @@ export {
   cancelledError,
   isVdError,
   requireOptions,
+  requireText,
   throwIfAborted,
   VdError,
   type VdErrorDetails,

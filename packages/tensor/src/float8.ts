@@ -1,3 +1,5 @@
+import { requireArray } from "./typed-arrays";
+
 /** Value of a float8 code with `exponentBits`, counting its specials as the type `e4m3fn` or `e5m2` does. */
 function decodeFloat8(code: number, exponentBits: 4 | 5): number {
   const mantissaBits = 7 - exponentBits;
@@ -49,15 +51,25 @@ export function float32ToFloat8(value: number): number {
   return float32BitsToFloat8(scratchBits[0]!);
 }
 
-/** The float8 e4m3 codes [n] of float32 values [n], see {@link float32ToFloat8}. */
+/**
+ * The float8 e4m3 codes [n] of float32 values [n], see {@link float32ToFloat8}.
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function toFloat8Array(values: Float32Array): Uint8Array {
+  requireArray("toFloat8Array", values, "Float32Array");
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const codes = new Uint8Array(bits.length);
   for (let i = 0; i < bits.length; i++) codes[i] = float32BitsToFloat8(bits[i]!);
   return codes;
 }
 
-/** The float32 values [n] of float8 e4m3 codes [n]. */
+/**
+ * The float32 values [n] of float8 e4m3 codes [n].
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function fromFloat8Array(codes: Uint8Array): Float32Array {
+  requireArray("fromFloat8Array", codes, "Uint8Array");
   return Float32Array.from(codes, (code) => FLOAT8_E4M3_VALUES[code]!);
 }

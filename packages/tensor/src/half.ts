@@ -3,6 +3,8 @@
  * to nearest, ties to even; back exactly. Codes are the 16 stored bits as an unsigned integer.
  */
 
+import { requireArray } from "./typed-arrays";
+
 const scratch = new Float32Array(1);
 const scratchBits = new Uint32Array(scratch.buffer);
 
@@ -96,40 +98,65 @@ function bitsView(values: Float32Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length);
 }
 
-/** The binary16 codes [n] of float32 values [n]. */
+/**
+ * The binary16 codes [n] of float32 values [n].
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function toFloat16Array(values: Float32Array): Uint16Array {
+  requireArray("toFloat16Array", values, "Float32Array");
   const bits = bitsView(values);
   const codes = new Uint16Array(bits.length);
   for (let i = 0; i < bits.length; i++) codes[i] = float32BitsToFloat16(bits[i]!);
   return codes;
 }
 
-/** The float32 values [n] of binary16 codes [n]. */
+/**
+ * The float32 values [n] of binary16 codes [n].
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function fromFloat16Array(codes: Uint16Array): Float32Array {
+  requireArray("fromFloat16Array", codes, "Uint16Array");
   const values = new Float32Array(codes.length);
   const bits = bitsView(values);
   for (let i = 0; i < codes.length; i++) bits[i] = float16ToFloat32Bits(codes[i]!);
   return values;
 }
 
-/** The bfloat16 codes [n] of float32 values [n]. */
+/**
+ * The bfloat16 codes [n] of float32 values [n].
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function toBfloat16Array(values: Float32Array): Uint16Array {
+  requireArray("toBfloat16Array", values, "Float32Array");
   const bits = bitsView(values);
   const codes = new Uint16Array(bits.length);
   for (let i = 0; i < bits.length; i++) codes[i] = float32BitsToBfloat16(bits[i]!);
   return codes;
 }
 
-/** The float32 values [n] of bfloat16 codes [n]. */
+/**
+ * The float32 values [n] of bfloat16 codes [n].
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function fromBfloat16Array(codes: Uint16Array): Float32Array {
+  requireArray("fromBfloat16Array", codes, "Uint16Array");
   const values = new Float32Array(codes.length);
   const bits = bitsView(values);
   for (let i = 0; i < codes.length; i++) bits[i] = codes[i]! << 16;
   return values;
 }
 
-/** Rounds every value [n] to binary16, in place: what a round trip through {@link toFloat16Array} would give. */
+/**
+ * Rounds every value [n] to binary16, in place: what a round trip through {@link toFloat16Array} would give.
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function roundToFloat16InPlace(values: Float32Array): void {
+  requireArray("roundToFloat16InPlace", values, "Float32Array");
   const bits = bitsView(values);
   for (let i = 0; i < bits.length; i++) {
     const magnitude = bits[i]! & magnitudeMask;
@@ -142,8 +169,13 @@ export function roundToFloat16InPlace(values: Float32Array): void {
   }
 }
 
-/** Rounds every value [n] to bfloat16, in place. */
+/**
+ * Rounds every value [n] to bfloat16, in place.
+ *
+ * @throws VdError `dtype` for another array
+ */
 export function roundToBfloat16InPlace(values: Float32Array): void {
+  requireArray("roundToBfloat16InPlace", values, "Float32Array");
   const bits = bitsView(values);
   for (let i = 0; i < bits.length; i++) bits[i] = float32BitsToBfloat16(bits[i]!) << 16;
 }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
-import { VdError } from "@vd/kernels-native";
+import { requireText, VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
 import { runInSlices, shownJson, type Weights } from "@vd/tensor";
 import { parsePictureVaeConfig, pictureVae } from "@vd/vae-opt";
@@ -65,11 +65,12 @@ const openVae = (root: string): Promise<PictureCodec> =>
  * Opens a model of the Stable Diffusion class: a folder of diffusers' layout, or a checkpoint in one file with the original names. The
  * event loop turns meanwhile.
  *
- * @throws VdError `io`, `weights` or `unsupported`
+ * @throws VdError `io`, `weights`, `unsupported`, or `attr` for what is no path
  */
 export async function openDiffusionModel(source: string, sources: DiffusionSources = {}): Promise<DiffusionModel> {
+  requireText("openDiffusionModel] [source", source, "the path of a model's folder or file");
   const root = resolve(source);
-  if (statSync(root).isFile()) return openSingleFile(root, sources);
+  if (statSync(root, { throwIfNoEntry: false })?.isFile()) return openSingleFile(root, sources);
   const indexPath = join(root, "model_index.json");
   const index = await readJson(indexPath, HINT);
   for (const part of ["unet", "text_encoder"]) classOf(index, part, indexPath);

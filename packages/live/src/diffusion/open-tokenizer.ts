@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readJson } from "@vd/hub";
-import { VdError } from "@vd/kernels-native";
+import { requireText, VdError } from "@vd/kernels-native";
 import { fileError } from "@vd/tensor";
 import { type ClipTokenizer, clipTokenizer } from "../models/clip-text/index";
 
@@ -48,9 +48,10 @@ async function padToken(folder: string): Promise<string | undefined> {
  * Opens a folder with vocab.json and merges.txt. maxTokens: places of the text encoder; pad: the token that fills texts up where the
  * folder does not say.
  *
- * @throws VdError `io` or `weights`
+ * @throws VdError `io`, `weights`, or `attr` for what is no path
  */
 export async function openTokenizer(folder: string, maxTokens: number, pad?: string): Promise<ClipTokenizer> {
+  requireText("openTokenizer] [folder", folder, "the path of a tokenizer's folder");
   const vocab = await readJson(join(folder, "vocab.json"), HINT, MOST_BYTES);
   const odd = Object.entries(vocab).find(([, token]) => !Number.isInteger(token) || (token as number) < 0);
   if (odd) {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
-import { VdError } from "@vd/kernels-native";
+import { requireText, VdError } from "@vd/kernels-native";
 import { loadImage, type RgbImage, resizeLanczos } from "@vd/media";
 import { type Pausable, pausable, runInSlices, shown } from "@vd/tensor";
 import { parseUnet2dConfig, type Unet2d, unet2d } from "../models/unet-2d/index";
@@ -43,7 +43,7 @@ function checkFit({ contextFrames, actions }: LiveModelInfo, { config }: Unet2d,
 /**
  * Opens a live model. folder: default the bundled tiny-live. The event loop turns meanwhile.
  *
- * @throws VdError `io`, `weights` or `unsupported`
+ * @throws VdError `io`, `weights`, `unsupported`, or `attr` for what is no path
  * @example
  * ```ts
  * import { openLiveModel } from "@vd/live";
@@ -53,6 +53,7 @@ function checkFit({ contextFrames, actions }: LiveModelInfo, { config }: Unet2d,
  * ```
  */
 export async function openLiveModel(folder: string = bundledFolder()): Promise<LiveModel> {
+  requireText("openLiveModel] [folder", folder, "the path of a live model's folder");
   const root = resolve(folder);
   const jsonPath = join(root, "live.json");
   const info = parseLiveJson(await readJson(jsonPath, HINT), root, jsonPath);

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { throwIfAborted, VdError } from "@vd/kernels-native";
+import { requireText, throwIfAborted, VdError } from "@vd/kernels-native";
 import { fillSynced, placeFile, placeFileSync } from "../files/whole-file";
 import { shown } from "../shown";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
@@ -61,6 +61,9 @@ function refused(path: string, name: string, code: "weights" | "dtype" | "shape"
 function plan(path: string, tensors: Iterable<TensorToWrite>): Planned[] {
   const names = new Set<string>(["__metadata__"]);
   const planned: Planned[] = [];
+  requireText("path", path, "the path of the file to write");
+  if (typeof tensors !== "object" || tensors === null || !(Symbol.iterator in tensors))
+    throw new VdError({ code: "attr", where: "tensors", expected: "a list of tensors to write", got: shown(tensors) });
   for (const tensor of tensors) {
     const { name, dtype, shape } = tensor;
     if (names.has(name)) throw refused(path, name, "weights", "a name of its own", "one that is taken");
@@ -119,7 +122,7 @@ function writeAll(descriptor: number, bytes: Uint8Array): void {
  * https://github.com/huggingface/safetensors (format section of the README).
  *
  * @throws VdError `io` where the disk refuses, `weights`, `dtype` or `shape` where a tensor's name or data do not fit
- *   its description
+ *   its description, `attr` for what is no path or list
  * @example
  * ```ts
  * import { writeSafetensors } from "@vd/tensor";

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { requireText, VdError } from "@vd/kernels-native";
 import { runInSlices, Weights } from "@vd/tensor";
 import { type CausalVaeConfig, parseCausalVaeConfig, SEEDVR2_VAE_CONFIG } from "./config";
 
@@ -37,11 +37,7 @@ export async function openWeights(
   path: string,
   { config, signal }: { config?: CausalVaeConfig | undefined; signal?: AbortSignal | undefined },
 ): Promise<{ weights: Weights; config: CausalVaeConfig }> {
-  if (typeof path !== "string" || path === "")
-    throw new VdError({
-      ...{ code: "attr", where: "model", expected: "the path of a .safetensors file, or of a folder with one" },
-      got: path === "" ? "an empty text" : String(path),
-    });
+  requireText("model", path, "the path of a .safetensors file, or of a folder with one");
   const weights = await runInSlices(Weights.open.inPieces(path), { signal, where: `opening ${path}` });
   return { weights, config: config ?? (await readConfig(path)) ?? SEEDVR2_VAE_CONFIG };
 }
