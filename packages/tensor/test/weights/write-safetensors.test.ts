@@ -76,8 +76,12 @@ test("refusals and failures leave neither a file nor a temporary one", () => {
   expect(refusal(tensor({ dtype: "Q4" as SafetensorsDtype })).code).toBe("dtype");
   expect(refusal([...tensor({}), ...tensor({})])).toMatchObject({ code: "weights", got: "one that is taken" });
   expect(refusal(tensor({ name: "__metadata__" })).code).toBe("weights");
-  for (const odd of [undefined, null, 5]) expect(refusal(odd as never)).toMatchObject({ code: "attr", where: "tensors" });
-  expect(vdErrorOf(() => writeSafetensors(undefined as never, tensor({})))).toMatchObject({ code: "attr", where: "path" });
+  for (const odd of [undefined, null, 5])
+    expect(refusal(odd as never)).toMatchObject({ code: "attr", where: "tensors" });
+  expect(vdErrorOf(() => writeSafetensors(undefined as never, tensor({})))).toMatchObject({
+    code: "attr",
+    where: "path",
+  });
   const broken = () => {
     throw new TypeError("the caller's own");
   };
