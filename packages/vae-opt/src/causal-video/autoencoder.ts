@@ -7,6 +7,7 @@ import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor,
 import { DirectionSessions } from "./direction-sessions";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./open";
+import type { Direction } from "./piece-layout";
 import {
   type CausalVaePlan,
   checkRequest,
@@ -17,7 +18,6 @@ import {
   spareHostBytes,
 } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
-import type { Direction } from "./session";
 import { type ClipSource, isClip, runStream } from "./stream";
 
 /** How the autoencoder is opened. */

@@ -1,7 +1,8 @@
 import { VdError } from "@vd/kernels-native";
 import { worksBesideHost } from "./beside-host";
+import type { Direction, PieceShape, Resources } from "./piece-layout";
 import type { StreamPlan } from "./planning";
-import { type Direction, type PieceShape, type Resources, Session } from "./session";
+import { Session } from "./session";
 import { TurnHostMemory, TurnParts, type TurnShape } from "./turn-parts";
 
 /** What a stream takes. */

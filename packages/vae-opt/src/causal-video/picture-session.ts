@@ -1,8 +1,9 @@
 import { type Clip, checkResult } from "./clip";
 import type { DirectionSessions } from "./direction-sessions";
+import { ALL_FRAMES, resultDims } from "./piece-layout";
 import type { StreamPlan } from "./planning";
 import type { OnTheWay } from "./readback";
-import { ALL_FRAMES, type InputOfPiece, resultDims, type Session } from "./session";
+import type { InputOfPiece, Session } from "./session";
 import { StripSession } from "./strip-session";
 
 /** Consecutive latents, or frames, of a clip that run at once. */

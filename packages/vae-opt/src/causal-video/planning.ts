@@ -18,7 +18,7 @@ import {
   type Resources,
   readbackBytes,
   TURN_PARTS,
-} from "./session";
+} from "./piece-layout";
 import { stripsOf } from "./strips";
 
 /** How one direction's work is cut. */

@@ -5,9 +5,9 @@ import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip
 import { pictureFactor } from "./config";
 import type { DirectionSessions } from "./direction-sessions";
 import { type ClipPiece, PictureSession } from "./picture-session";
+import { resultDims } from "./piece-layout";
 import { checkStreamPlan, type StreamPlan, spareHostBytes } from "./planning";
 import { type PieceRun, resultsOf } from "./readback";
-import { resultDims } from "./session";
 import { TurnSession } from "./turn-session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */

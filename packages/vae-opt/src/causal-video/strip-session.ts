@@ -10,7 +10,8 @@ import {
   statisticsChange,
   unknownStatistics,
 } from "./norm-statistics";
-import { inputDims, partOf, type Session } from "./session";
+import { inputDims, partOf } from "./piece-layout";
+import type { Session } from "./session";
 import { putRows, rowsOf, type Strip, scaled, stripsOf } from "./strips";
 
 /** Statistics that move normalised values by no more than this part of their deviation stay as they are: the pass that follows

@@ -3,16 +3,9 @@ import type { Device, DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { HostFrames } from "../host-frames";
 import { worksBesideHost } from "./beside-host";
+import { bytesBetweenTurns, type Direction, type PieceShape, type Resources, TURN_PARTS } from "./piece-layout";
 import { type TurnBytes, turnBytes } from "./planning";
-import {
-  bytesBetweenTurns,
-  type Direction,
-  type LentMemory,
-  type PieceShape,
-  type Resources,
-  Session,
-  TURN_PARTS,
-} from "./session";
+import { type LentMemory, Session } from "./session";
 
 /** Shape of pieces that run in turns. */
 export type TurnShape = Omit<PieceShape, "part">;

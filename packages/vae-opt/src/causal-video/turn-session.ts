@@ -3,8 +3,9 @@ import type { Plan } from "@vd/tensor";
 import { type Clip, checkResult } from "./clip";
 import type { DirectionSessions } from "./direction-sessions";
 import type { ClipPiece } from "./picture-session";
+import { bytesBetweenTurns, resultDims } from "./piece-layout";
 import { type OnTheWay, type PieceRun, resultsOf } from "./readback";
-import { bytesBetweenTurns, resultDims, type Session } from "./session";
+import type { Session } from "./session";
 import type { PassingValues, TurnParts, TurnShape } from "./turn-parts";
 
 /** What the first part has made of a piece, in host memory. */

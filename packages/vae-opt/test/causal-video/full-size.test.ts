@@ -2,7 +2,7 @@ import { allocateBuffer, type Device } from "@vd/kernels-native";
 import { layoutGraph, makeStorage, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { StreamMemory } from "../../src/causal-video/frame-memory";
-import { layoutPiece, type PartName } from "../../src/causal-video/session";
+import { layoutPiece, type PartName } from "../../src/causal-video/piece-layout";
 import { causalVaeTensors } from "../../src/causal-video/tensors";
 import { CausalVideoAutoencoder, rewriteOf, SEEDVR2_VAE_CONFIG, type StreamPlan } from "../../src/index";
 
