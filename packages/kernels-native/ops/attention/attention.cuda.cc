@@ -117,13 +117,12 @@ void add_small_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cud
   }
 }
 
-/** Whether it goes before blocks for part of the keys. Measured on an H100: smaller heads where keys are many, beside which the sums that
- * it leaves to the tensor cores count (4,096 tokens, 16 heads of 40: 148 us, in ranges 170); heads of 64 but where its tiles leave half of
- * the multiprocessors idle (1,024 tokens, 10 heads: 18 us, in small blocks 15), if the choice may depend on their number. */
+/** Whether it goes before blocks for part of the keys: for heads of 64, but where its tiles leave half of the multiprocessors idle and the
+ * choice may depend on their number. Measured on an H100: 1,024 tokens of 10 heads 18 us, in small blocks 15. */
 bool small_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device, bool varies) {
-  constexpr int64_t kManyKeys = 1024;
   const int64_t tiles = cuda::ceil_div(a.q.dim(2), kSmallHeadsRows) * a.q.dim(0) * a.q.dim(1) * a.heads;
-  return a.k.dim(2) > kManyKeys || (a.q.channels() / a.heads == 64 && (!varies || 2 * tiles > device.numSms));
+  const bool many = a.k.dim(2) > 1024;  // keys, of which each small block loads all
+  return a.q.channels() / a.heads == 64 && (!varies || many || 2 * tiles > device.numSms);
 }
 
 /** Blocks of 64 rows in pairs; a block beyond the last row helps its neighbour load: each half the channels of all keys. */

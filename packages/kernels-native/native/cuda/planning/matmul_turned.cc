@@ -121,7 +121,7 @@ bool one_round_is_long(const MatmulProblem& p, const DeviceInfo& device) {
   constexpr int64_t kLeastChannels = 1280;
   const bool whole = token_tiles(p, kOneRoundLong) * kOneRoundLong.tokens == token_tiles(p, kOneRound) * kOneRound.tokens;
   return !tile_reason(p, kOneRoundLong, device) && nearly_fills(p, kOneRoundLong, device) && whole && p.channels >= kLeastChannels &&
-         p.epilogue.residual == nullptr && p.epilogue.residual2 == nullptr && p.epilogue.frameBias == nullptr;
+         p.epilogue.act == 0 && p.epilogue.residual == nullptr && p.epilogue.residual2 == nullptr && p.epilogue.frameBias == nullptr;
 }
 
 }  // namespace
