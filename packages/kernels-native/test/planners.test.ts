@@ -386,17 +386,17 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect([few(""), few(", invariant")]).toEqual(["layer_norm_f16_wide: 1", "layer_norm_f16_l32c5: 1"]);
     });
 
-    test("on Hopper go to blocks of one warpgroup where keys are few, or heads have 96 channels", () => {
+    test("on Hopper go to warpgroups whose rows begin at different times where heads are large and keys not many", () => {
       const first = (dim: number, keys: number) => candidates(90)[`half attention d${dim} to ${keys}`]![0];
       expect(first(40, 77)).toBe("sm90_staggered_d48");
-      expect(first(40, 4096)).toBe("sm90_range_d48x3");
-      expect(candidates(90)["half attention d40 to 4096"]).toContain("sm90_d48");
-      expect(first(80, 77)).toBe("sm90_block_d80");
+      expect(first(40, 4096)).toBe("sm90_d48");
+      expect(first(80, 77)).toBe("sm90_staggered_d80");
+      expect(first(80, 2048)).toBe("sm90_staggered_d80");
       expect(first(80, 4096)).toBe("sm90_range_d80");
-      expect(first(96, 4096)).toBe("sm90_block_d96");
-      expect(first(128, 512)).toBe("sm90_staggered_d128");
-      expect(first(128, 1024)).toBe("sm90_range_d128");
-      expect(candidates(90)["half attention d128 to 1024"]).toContain("sm90_block_d128");
+      expect(first(96, 4096)).toBe("sm90_staggered_d96");
+      expect(first(128, 1024)).toBe("sm90_staggered_d128");
+      expect(first(128, 4096)).toBe("sm90_range_d128");
+      expect(candidates(90)["half attention d128 to 4096"]).toContain("sm90_block_d128");
       expect(candidates(90)["half attention d128 to 512"]!.slice(0, 2)).toEqual([
         "sm90_staggered_d128",
         "sm90_block_d128",

@@ -117,12 +117,14 @@ void add_small_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cud
   }
 }
 
-/** Whether it goes before blocks for part of the keys: for heads of 64, but where its tiles leave half of the multiprocessors idle and the
- * choice may depend on their number. Measured on an H100: 1,024 tokens of 10 heads 18 us, in small blocks 15. */
+/** Whether it goes before blocks for part of the keys: smaller heads where keys are many; heads of 64 but where its tiles leave half of the
+ * multiprocessors idle and the choice may depend on their number. Measured on an H100: 1,024 tokens of 10 heads 18 us, in small blocks
+ * 15. */
 bool small_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device, bool varies) {
   const int64_t tiles = cuda::ceil_div(a.q.dim(2), kSmallHeadsRows) * a.q.dim(0) * a.q.dim(1) * a.heads;
   const bool many = a.k.dim(2) > 1024;  // keys, of which each small block loads all
-  return a.q.channels() / a.heads == 64 && (!varies || many || 2 * tiles > device.numSms);
+  if (many) return true;
+  return a.q.channels() / a.heads == 64 && (!varies || 2 * tiles > device.numSms);
 }
 
 /** Blocks of 64 rows in pairs; a block beyond the last row helps its neighbour load: each half the channels of all keys. */

@@ -151,7 +151,7 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float sum = out[32 + 2 * r];
-    const float inverse = 1.0f / sum;
+    const float inverse = ptx::reciprocal_approx(sum);
     const int row = t.q + rowInTile + 8 * r;
     T* y = static_cast<T*>(p.y) + (static_cast<int64_t>(t.frame) * p.seqQ + row) * p.yPitch + t.head * p.dim;
 #pragma unroll

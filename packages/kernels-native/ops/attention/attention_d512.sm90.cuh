@@ -363,7 +363,7 @@ __device__ __forceinline__ void consume(const Keys& keys, const Shared& s, float
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float total = exchange[numTiles & 1][0][local + 8 * r] + exchange[numTiles & 1][1][local + 8 * r];
-    inverse[r] = Keys::kHidden && total == 0.0f ? 0.0f : 1.0f / total;
+    inverse[r] = Keys::kHidden && total == 0.0f ? 0.0f : ptx::reciprocal_approx(total);
     const int row = keys.row0 + local + 8 * r;
     if (has_lse(keys) && lane == 0 && group == 0 && row < row_end(keys)) store_row_lse(keys, row, state.max[r] * keys.unit(), total);
   }

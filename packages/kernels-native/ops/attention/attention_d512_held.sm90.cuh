@@ -245,7 +245,7 @@ template <class T> __device__ __forceinline__ void consume(const AllKeys& keys, 
     float sum = c.state.sum[r];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    inverse[r] = 1.0f / sum;
+    inverse[r] = ptx::reciprocal_approx(sum);
     const int row = keys.row0 + local + 8 * r;
     if (d512::has_lse(keys) && (threadIdx.x & 3) == 0 && group == 0 && row < d512::row_end(keys))
       d512::store_row_lse(keys, row, c.state.max[r] * keys.unit(), sum);

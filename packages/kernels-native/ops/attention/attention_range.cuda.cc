@@ -181,19 +181,21 @@ cuda::Variant split_variant(const AttentionArgs& a, const SplitTile& tile, const
   return {std::string("sm90_split_") + tile.name, 0, {}, {std::move(launch)}};
 }
 
-/** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 (docs/kernels/attention.md): heads of more than 96
- * channels, of which a multiprocessor has two small blocks, which together load all keys twice; and of up to 48, unless queries and keys
- * are few. */
+/** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 and an H100 (docs/kernels/attention.md): heads of up to
+ * 48 channels, unless queries and keys are few; of more than 64, of which a multiprocessor has two small blocks, which together load all
+ * keys twice, unless there are few queries. */
 bool staggered_wins(const AttentionArgs& a) {
-  const int64_t dim = a.q.channels() / a.heads, keys = a.k.dim(2);
-  return dim <= 48 ? keys > 256 || a.q.dim(2) > 1024 : dim > 96 && keys > kRangeKeys;
+  const int64_t dim = a.q.channels() / a.heads, queries = a.q.dim(2), keys = a.k.dim(2);
+  if (dim <= 48) return keys > 256 || queries > 1024;
+  return dim > 64 && (queries > 512 || (dim > 96 && keys > kRangeKeys));
 }
 
-/** Whether small blocks, or those whose warpgroups are apart, go first. Measured on an H200 (docs/kernels/attention.md): they gain where
- * tiles of queries begin and end often, and always at 96 channels. */
+/** Whether small blocks, or those whose warpgroups are apart, go first. Measured as above: they gain where tiles of queries begin and end
+ * often, and always at 96 channels. */
 bool small_blocks_win(const AttentionArgs& a, const BlockTile& tile) {
-  const int64_t keys = a.k.dim(2);
-  return tile.dim == 96 || keys <= (tile.dim == 128 ? 512 : 1024);
+  if (tile.dim == 96) return true;
+  const int64_t most = tile.dim == 80 && staggered_wins(a) ? 2048 : tile.dim == 128 && !staggered_wins(a) ? 512 : 1024;
+  return a.k.dim(2) <= most;
 }
 
 /** Time of all tiles: rounds of the device's blocks. A row in a block of three warpgroups takes 0.83 of what it takes in one of two (4,096

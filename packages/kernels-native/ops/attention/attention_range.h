@@ -56,7 +56,7 @@ inline constexpr int kStaggeredRows = 2 * kBlockRows, kStaggeredThreads = 384;
  */
 constexpr int staggered_shared_bytes(const StaggeredTile& t) {
   return range_slices(t.dim) * (2 * kStaggeredRows + (t.keyStages + t.valueStages) * kRangeKeys) * 128 +
-         16 * (4 + t.keyStages + t.valueStages);
+         16 * (5 + t.keyStages + t.valueStages);
 }
 
 /** The largest head of a block whose warpgroups share 64 rows (attention_split.sm90.cuh), into how many parts they divide the keys, and

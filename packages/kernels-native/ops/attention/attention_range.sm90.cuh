@@ -114,6 +114,30 @@ template <class Config> __device__ __forceinline__ void range_scores(float (&sco
   ptx::wgmma_commit();
 }
 
+/** Queries of a warpgroup in registers: operands of products of depth 16. */
+template <class Config> struct HeldQueries {
+  uint32_t at[Config::kDim / 16][4];
+
+  /** Reads this warp's 16 rows from shared memory. */
+  __device__ __forceinline__ void read(uint32_t tile) {
+    const int lane = threadIdx.x & 31, row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int step = 0; step < Config::kDim / 16; ++step)
+      ptx::ldmatrix_x4(at[step], tile + step / 4 * Config::kQSlice + row * 128 + ((step % 4 * 2 + lane / 16) ^ (row & 7)) * 16);
+  }
+};
+
+/** The same with queries from registers: shared memory is read for two thirds of the bytes. */
+template <class Config> __device__ __forceinline__ void range_scores(float (&scores)[64], const HeldQueries<Config>& q, uint32_t k) {
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < Config::kDim / 16; ++step) {
+    const uint64_t b = ptx::matrix_descriptor(k + step / 4 * Config::kTileSlice);
+    ptx::WgmmaRegisters<typename Config::T, kRangeKeys, 0>::run(scores, q.at[step], b + 2 * (step % 4), step > 0);
+  }
+  ptx::wgmma_commit();
+}
+
 /** Issues O[64, kDim] += P · V; V's rows are keys, so it is read transposed. */
 template <class Config>
 __device__ __forceinline__ void range_values(float (&out)[Config::kDim / 2], const uint32_t (&p)[8][4], uint32_t v, bool accumulate) {
@@ -209,7 +233,7 @@ __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
     const bool inside = row + 8 * r < w.rowEnd;
-    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+    const float inverse = sum > 0.0f ? ptx::reciprocal_approx(sum) : 0.0f;
 #pragma unroll
     for (int run = 0; run < (Config::kDim + 31) / 32; ++run)
       range_store_run<Config>(y + (row + 8 * r) * p.y.row, out + run * 16 + 2 * r, inverse, run, inside, p.dim);
@@ -237,7 +261,11 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
     }
     const SightMasks<Config::kMasked> masks(p.rows, w, w.row0 + group * 64, row);
     ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-    const uint32_t queries = s.q + q.stage * Config::kQBytes + group * 64 * 128;
+    HeldQueries<Config> queries;
+    queries.read(s.q + q.stage * Config::kQBytes + group * 64 * 128);
+    __syncwarp();
+    release_stage<1>(s.qEmpty + 8 * q.stage);
+    q.advance();
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     const auto hide = [&](int key0, const typename SightMasks<Config::kMasked>::Ahead& ahead) {
       if (maskTile) ptx::mbarrier_wait(s.maskFull + 8 * group, maskParity);
@@ -286,8 +314,6 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
       pack();
       first = false;
     }
-    release_stage<1>(s.qEmpty + 8 * q.stage);
-    q.advance();
     ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
     clear_values<Config>(p.rows, w, s.v + v.stage * Config::kTileBytes, before, group);
     range_values<Config>(out, probabilities, s.v + v.stage * Config::kTileBytes, !first);

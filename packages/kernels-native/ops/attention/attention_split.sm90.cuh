@@ -211,7 +211,7 @@ __device__ __forceinline__ void split_merge(const AttentionRangeParams& p, const
       }
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float inverse = rows.sums[r] > 0.0f ? 1.0f / rows.sums[r] : 0.0f;
+      const float inverse = rows.sums[r] > 0.0f ? ptx::reciprocal_approx(rows.sums[r]) : 0.0f;
       range_store_run<Config>(y + 8 * r * p.rows.y.row, all + 2 * r, inverse, run, w.row0 + row + 8 * r < w.rowEnd, p.rows.dim);
     }
   }

@@ -5,8 +5,8 @@
 using namespace vd::device;
 
 #define VD_STAGGERED(type, name, tile, dim)                                                                  \
-  VD_KERNEL_OVERLAPPED(attention_sm90_staggered_##name##_d##dim, AttentionRangeParams, kStaggeredThreads, 1, \
-                       attention_staggered<StaggeredConfig<type, tile>>)
+  VD_KERNEL(attention_sm90_staggered_##name##_d##dim, AttentionRangeParams, kStaggeredThreads, 1, \
+            attention_staggered<StaggeredConfig<type, tile>>)
 #define VD_STAGGERED_ALL(type, name) \
   VD_STAGGERED(type, name, 0, 48)    \
   VD_STAGGERED(type, name, 1, 64)    \

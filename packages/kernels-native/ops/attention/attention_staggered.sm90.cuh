@@ -28,9 +28,9 @@ template <class T_, int kTileIndex> struct StaggeredConfig {
   static constexpr int kTileSlice = kRangeKeys * 128, kTileBytes = kSlices * kTileSlice;  // K or V
 };
 
-/** Queries and their barriers: two places for each warpgroup, where results go, too. */
+/** Queries and their barriers: two places for each warpgroup, where results go, too. begun, filled: how far a block's first loads are. */
 struct StaggeredShared {
-  uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
+  uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty, begun, filled;
 };
 
 /** Neighbouring tiles of rows of one head and frame. */
@@ -59,10 +59,12 @@ struct KeyRound {
       : tiles((p.rows.seqK + kRangeKeys - 1) / kRangeKeys), lag(min(tiles / 2, kMostLag)) {}
 };
 
+/** Loads keys and values. A launch's blocks all begin to load at once, so what is not needed first waits until what is has come. */
 template <class Config> __device__ __forceinline__ void staggered_load_keys(const AttentionRangeParams& p, const StaggeredShared& s) {
   RingCursor<Config::kStagesK> k;
   RingCursor<Config::kStagesV> v;
   const KeyRound round(p);
+  int loaded = 0;
   for_each_head(p, [&](const RowTiles& rows) {
     const int sequence = p.keyFrames == p.rows.frames ? rows.sequence : rows.sequence / p.rows.frames;
     int key0 = 0;
@@ -75,11 +77,20 @@ template <class Config> __device__ __forceinline__ void staggered_load_keys(cons
         at.advance();
       };
       load(s.k, p.k, s.kFull, s.kEmpty, k);
+      if (loaded == 0) {
+        ptx::mbarrier_wait(s.kFull, 0);
+        ptx::mbarrier_arrive(s.begun);
+      }
+      // The first tile of keys has been multiplied.
+      if (loaded == Config::kStagesK) ptx::mbarrier_arrive(s.filled);
       load(s.v, p.v, s.vFull, s.vEmpty, v);
+      ++loaded;
       key0 += kRangeKeys;
       if (key0 >= p.rows.seqK) key0 = 0;
     }
   });
+  if (loaded == 0) ptx::mbarrier_arrive(s.begun);
+  if (loaded <= Config::kStagesK) ptx::mbarrier_arrive(s.filled);
 }
 
 /** Of a warpgroup: a place of queries, its barriers, and the next one's. */
@@ -102,8 +113,12 @@ __device__ __forceinline__ int staggered_row(const RowTiles& rows, int i, int gr
 template <class Config>
 __device__ __forceinline__ void staggered_load_queries(const AttentionRangeParams& p, const StaggeredShared& s, int group) {
   QueryPlaces<Config> places(s, group);
+  bool isFirst = true;
   for_each_head(p, [&](const RowTiles& rows) {
     for (int i = 0; i < rows.count; ++i) {
+      if (!isFirst) ptx::mbarrier_wait(s.filled, 0);
+      else if (group > 0) ptx::mbarrier_wait(s.begun, 0);
+      isFirst = false;
       ptx::mbarrier_wait(places.empty_now(), places.at.parity ^ 1);
       ptx::mbarrier_arrive_expect_tx(places.full_now(), Config::kQBytes);
       BlockLoader<Config>::load(places.tile(), Config::kQSlice, p.q, places.full_now(), rows.head, staggered_row(rows, i, group),
@@ -125,7 +140,7 @@ __device__ __forceinline__ void staggered_store(const AttentionRangeParams& p, c
     float sum = state.sums[r];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    inverse[r] = sum > 0.0f ? 1.0f / sum : 0.0f;
+    inverse[r] = sum > 0.0f ? ptx::reciprocal_approx(sum) : 0.0f;
     const int row = w.row0 + warp * 16 + lane / 4 + 8 * r;
     if (row < w.rowEnd && lane % 4 == 0) store_lse(p.rows, w, row, state.maxima[r] * scale, sum);
   }
@@ -193,8 +208,9 @@ __device__ __forceinline__ void staggered_consume(const AttentionRangeParams& p,
 #pragma unroll
         for (int j = 0; j < 32; ++j) probabilities[j / 4][j % 4] = pack2<T>(scores[2 * j], scores[2 * j + 1]);
       };
-      const uint32_t queries = places.tile();
+      HeldQueries<Config> queries;
       ptx::mbarrier_wait(places.full_now(), places.at.parity);
+      queries.read(places.tile());
       await_keys();
       range_scores<Config>(scores, queries, s.k + k.stage * Config::kTileBytes);
       if (stores) {
@@ -232,7 +248,7 @@ __device__ __forceinline__ void staggered_consume(const AttentionRangeParams& p,
       ptx::wgmma_wait<0>();
       release_values();
       const Work w{staggered_row(rows, i, group), p.rows.seqQ, 0, p.rows.seqK, 0, rows.head, frame, batch};
-      staggered_store<Config>(p, w, state, unit, out, queries, group);
+      staggered_store<Config>(p, w, state, unit, out, places.tile(), group);
       stores = threadIdx.x % 128 == 0;
       places.at.advance();
     }
@@ -242,6 +258,7 @@ __device__ __forceinline__ void staggered_consume(const AttentionRangeParams& p,
 }
 
 template <class Config> __device__ __forceinline__ void attention_staggered(const AttentionRangeParams& p) {
+  begin_next_launch();
   extern __shared__ __align__(1024) uint8_t dynamicShared[];
   StaggeredShared s;
   s.q = shared_address(dynamicShared);
@@ -253,6 +270,13 @@ template <class Config> __device__ __forceinline__ void attention_staggered(cons
   s.kEmpty = s.kFull + 8 * Config::kStagesK;
   s.vFull = s.kEmpty + 8 * Config::kStagesK;
   s.vEmpty = s.vFull + 8 * Config::kStagesV;
+  s.begun = s.vEmpty + 8 * Config::kStagesV;
+  s.filled = s.begun + 8;
+  if (threadIdx.x == 256) {
+    ptx::prefetch_tensor_map(&p.q);
+    ptx::prefetch_tensor_map(&p.k);
+    ptx::prefetch_tensor_map(&p.v);
+  }
   if (threadIdx.x == 0) {
     const auto init = [](uint32_t full, uint32_t empty, int stages, uint32_t arrivals) {
       for (int i = 0; i < stages; ++i) {
@@ -263,9 +287,12 @@ template <class Config> __device__ __forceinline__ void attention_staggered(cons
     init(s.qFull, s.qEmpty, 4, 1);
     init(s.kFull, s.kEmpty, Config::kStagesK, 8);
     init(s.vFull, s.vEmpty, Config::kStagesV, 8);
+    ptx::mbarrier_init(s.begun, 1);
+    ptx::mbarrier_init(s.filled, 1);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  await_results_before();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 2) {
     ptx::registers_lower<40>();

@@ -449,7 +449,7 @@ void print_attention(const cuda::DeviceInfo& device) {
   print("half attention of 64 tokens", attention_cuda_variants(fewTokens, device, kExplain));
   // Channels of a head, keys.
   for (const auto& [dim, keys] :
-       {std::pair<int64_t, int64_t>{40, 77}, {40, 4096}, {80, 77}, {80, 4096}, {96, 4096}, {128, 512}, {128, 1024}}) {
+       {std::pair<int64_t, int64_t>{40, 77}, {40, 4096}, {80, 77}, {80, 4096}, {80, 2048}, {96, 4096}, {128, 512}, {128, 1024}, {128, 4096}}) {
     AttentionArgs cross = attention(4096, 16 * dim, DType::f16);
     cross.heads = 16;
     cross.k = cross.v = tensor({1, 1, keys, 16 * dim}, DType::f16);
