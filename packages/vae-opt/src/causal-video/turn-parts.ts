@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Device, DeviceBuffer } from "@vd/kernels-native";
-import type { Plan } from "@vd/tensor";
+import { type Plan, packedBytes } from "@vd/tensor";
 import { HostFrames } from "../host-frames";
 import { worksBesideHost } from "./beside-host";
 import { bytesBetweenTurns, type Direction, type PieceShape, type Resources, TURN_PARTS } from "./piece-layout";
@@ -46,10 +46,16 @@ class Passage {
     this.start(block.copyFrom(values, 0, 0, bytes));
   }
 
-  /** Puts what was fetched into a plan's input. */
-  async receive(plan: Plan, bytes: number): Promise<void> {
+  /** Puts what was fetched into a plan's inputs, one behind the other. */
+  async receive(plan: Plan): Promise<void> {
     await this.underWay;
-    await plan.copyIn("x", await this.opened(), { from: 0, to: 0, bytes });
+    const block = await this.opened();
+    let from = 0;
+    for (const [name, { dims, dtype }] of plan.layout.graph.inputs) {
+      const bytes = packedBytes(dims, dtype);
+      await plan.copyIn(name, block, { from, to: 0, bytes });
+      from += bytes;
+    }
   }
 
   /** Waits until everything has arrived. */
@@ -146,9 +152,11 @@ export class TurnParts {
     direction: Direction,
     { shape, budget, host }: TurnPartsOptions,
   ): Promise<TurnParts> {
-    const { shared } = await turnBytes(resources, direction, shape);
-    const prepare = (number: 0 | 1) =>
-      Session.prepare(resources, direction, { ...shape, part: TURN_PARTS[direction][number] }, host.kept);
+    const { shared, framesAtOnce } = await turnBytes(resources, direction, shape);
+    const prepare = (number: 0 | 1) => {
+      const part = TURN_PARTS[direction][number];
+      return Session.prepare(resources, direction, { ...shape, part, framesAtOnce: framesAtOnce[number] }, host.kept);
+    };
     const parts = [await prepare(0), await prepare(1)] as const;
     const staysLoaded = fits(resources, shared, budget);
     return new TurnParts(resources, direction, shape, host, parts, shared, staysLoaded);

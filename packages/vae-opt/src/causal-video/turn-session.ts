@@ -98,12 +98,12 @@ export class TurnSession {
   private *secondRuns(session: Session, made: Between[]): Generator<PieceRun, void, void> {
     const { passage, host } = this.parts;
     const pieces = [...made];
-    for (const [i, { piece, bytes }] of pieces.entries()) {
+    for (const [i, { piece }] of pieces.entries()) {
       const next = pieces[i + 1];
       yield async (signal) => {
         this.sessions.checkOpen();
         const plan = await session.planOf(piece.latents, piece.begins);
-        await passage.receive(plan, bytes);
+        await passage.receive(plan);
         if (next) await passage.fetch(next);
         host.between.giveBack(made.shift()!.values);
         await plan.run({ signal });
