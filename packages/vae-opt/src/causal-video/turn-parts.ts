@@ -16,6 +16,16 @@ export interface PassingValues {
   bytes: number;
 }
 
+/** Copies values to a plan's inputs, one behind the other. */
+export async function copyToInputs(plan: Plan, values: DeviceBuffer): Promise<void> {
+  let from = 0;
+  for (const [name, { dims, dtype }] of plan.layout.graph.inputs) {
+    const bytes = packedBytes(dims, dtype);
+    await plan.copyIn(name, values, { from, to: 0, bytes });
+    from += bytes;
+  }
+}
+
 /** One block on the device through which pieces' values pass on their way to or from host memory, while the next piece runs. */
 class Passage {
   private block: DeviceBuffer | undefined;
@@ -40,22 +50,16 @@ class Passage {
     this.start(values.copyFrom(block, 0, 0, bytes));
   }
 
-  /** Begins to fetch what {@link receive} takes next. */
+  /** Begins to fetch what {@link receive} takes next, once what was sent before is in host memory. */
   async fetch({ values, bytes }: PassingValues): Promise<void> {
     const block = await this.opened();
-    this.start(block.copyFrom(values, 0, 0, bytes));
+    this.start(this.underWay.then(() => block.copyFrom(values, 0, 0, bytes)));
   }
 
-  /** Puts what was fetched into a plan's inputs, one behind the other. */
+  /** Puts what was fetched into a plan's inputs. */
   async receive(plan: Plan): Promise<void> {
     await this.underWay;
-    const block = await this.opened();
-    let from = 0;
-    for (const [name, { dims, dtype }] of plan.layout.graph.inputs) {
-      const bytes = packedBytes(dims, dtype);
-      await plan.copyIn(name, block, { from, to: 0, bytes });
-      from += bytes;
-    }
+    await copyToInputs(plan, await this.opened());
   }
 
   /** Waits until everything has arrived. */
