@@ -90,6 +90,11 @@ export class Graph extends GraphOps {
     return this.named(this.inputs, "io", name, dims, dtype);
   }
 
+  /** A tensor that must be written before each run: its place in the arena serves others once the last row has read it. */
+  arenaInput(name: string, dims: readonly number[], dtype: DType = this.dtype): Tensor {
+    return this.named(this.inputs, "arena", name, dims, dtype);
+  }
+
   /** A tensor that keeps its contents from run to run; rows assign it through `out`. Zero at first. */
   state(name: string, dims: readonly number[], dtype: DType = this.dtype): Tensor {
     return this.named(this.states, "state", name, dims, dtype);

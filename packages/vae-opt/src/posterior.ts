@@ -17,16 +17,44 @@ export const LOG_VARIANCE_RANGE = [-30, 20] as const;
 /** Pixels between two pauses. */
 const PIECE = 1_024;
 
-/** Returns the most likely latents alone. Pauses after some pixels. moments: [pixels, 2·channels], means first in every
- *  pixel → [pixels, channels]. */
-export const posteriorMode = pausable(function* (moments: Float32Array, channels: number): Pausable<Float32Array> {
+/** Copies means to `mode`, [pixels, channels]. */
+function* copyMeans(moments: Float32Array, channels: number, mode: Float32Array): Pausable<void> {
   const numPixels = moments.length / (2 * channels);
-  const mode = new Float32Array(numPixels * channels);
   for (let pixel = 0; pixel < numPixels; pixel++) {
     for (let c = 0; c < channels; c++) mode[pixel * channels + c] = moments[pixel * 2 * channels + c]!;
     if (pixel % PIECE === PIECE - 1) yield;
   }
+}
+
+/** Writes deviations to `std`, [pixels, channels]. */
+function* findDeviations(moments: Float32Array, channels: number, std: Float32Array): Pausable<void> {
+  const numPixels = moments.length / (2 * channels);
+  const [low, high] = LOG_VARIANCE_RANGE;
+  for (let pixel = 0; pixel < numPixels; pixel++) {
+    for (let c = 0; c < channels; c++) {
+      const logVariance = Math.min(Math.max(moments[pixel * 2 * channels + channels + c]!, low), high);
+      std[pixel * channels + c] = Math.exp(0.5 * logVariance);
+    }
+    if (pixel % PIECE === PIECE - 1) yield;
+  }
+}
+
+/** Returns the most likely latents alone. Pauses after some pixels. moments: [pixels, 2·channels], means first in every
+ *  pixel → [pixels, channels]. */
+export const posteriorMode = pausable(function* (moments: Float32Array, channels: number): Pausable<Float32Array> {
+  const mode = new Float32Array(moments.length / 2);
+  yield* copyMeans(moments, channels, mode);
   return mode;
+});
+
+/** Splits moments into mean and deviation, as {@link posterior} does, where those are to lie. Pauses after some pixels. */
+export const splitMoments = pausable(function* (
+  moments: Float32Array,
+  channels: number,
+  { mode, std }: Pick<Posterior, "mode" | "std">,
+): Pausable<void> {
+  yield* copyMeans(moments, channels, mode);
+  yield* findDeviations(moments, channels, std);
 });
 
 function checkNoise(noise: ArrayLike<number>, count: number): void {
@@ -50,16 +78,13 @@ function checkNoise(noise: ArrayLike<number>, count: number): void {
  * ```
  */
 export function posterior(moments: Float32Array, channels: number): Posterior {
-  const numPixels = moments.length / (2 * channels);
-  const mode = posteriorMode(moments, channels);
-  const std = new Float32Array(numPixels * channels);
-  const [low, high] = LOG_VARIANCE_RANGE;
-  for (let pixel = 0; pixel < numPixels; pixel++)
-    for (let c = 0; c < channels; c++) {
-      const at = pixel * channels + c;
-      const logVariance = Math.min(Math.max(moments[pixel * 2 * channels + channels + c]!, low), high);
-      std[at] = Math.exp(0.5 * logVariance);
-    }
+  const split = { mode: new Float32Array(moments.length / 2), std: new Float32Array(moments.length / 2) };
+  splitMoments(moments, channels, split);
+  return withSample(split);
+}
+
+/** Means and deviations as what can be sampled. */
+export function withSample({ mode, std }: Pick<Posterior, "mode" | "std">): Posterior {
   const sample = (noise: ArrayLike<number>) => {
     checkNoise(noise, mode.length);
     return mode.map((mean, i) => Math.fround(mean + Math.fround(std[i]! * noise[i]!)));

@@ -46,13 +46,28 @@ function readCausalModel(path: string): string {
   throw new VdError({ code: "io", where: "--causal-model", expected, got: path, hint: "Check the path." });
 }
 
+/** @throws VdError `attr` where an option of the causal autoencoder is given without one */
+function requireCausalModel(where: string, what: string, { causalModel }: Texts): void {
+  if (causalModel !== undefined) return;
+  const hint = "Give a model, or --causal-model random.";
+  throw new VdError({ code: "attr", where, expected: `--causal-model too, ${what}`, got: "none", hint });
+}
+
+/** The limits in GiB. @throws VdError `attr` for what are no positive numbers, or without the autoencoder that they are for */
+function readCausalLimits(typed: string, texts: Texts): readonly number[] {
+  requireCausalModel("--causal-limit", "which is called within it", texts);
+  return typed.split(",").map((limit) => {
+    const gibibytes = limit.trim() === "" ? Number.NaN : Number(limit);
+    if (gibibytes > 0 && Number.isFinite(gibibytes)) return gibibytes;
+    const expected = "positive numbers of GiB, such as 8.6 or 5,8.6";
+    throw new VdError({ code: "attr", where: "--causal-limit", expected, got: typed });
+  });
+}
+
 /** @throws VdError `io` for a folder that is no checkout, `attr` without the autoencoder beside which it would run */
-function readSeedvr(folder: string, { causalModel, peerScript: script }: Texts): MeasureOptions["seedvr"] {
-  if (causalModel === undefined)
-    throw new VdError({
-      ...{ code: "attr", where: "--seedvr", expected: "--causal-model too, beside which it runs", got: "none" },
-      hint: "Give a model, or --causal-model random.",
-    });
+function readSeedvr(folder: string, texts: Texts): MeasureOptions["seedvr"] {
+  requireCausalModel("--seedvr", "beside which it runs", texts);
+  const { peerScript: script } = texts;
   return { folder: checkCheckout(folder), script: script === undefined ? peerScript("seedvr_vae") : String(script) };
 }
 
@@ -89,6 +104,7 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     threads: readThreads(textOf(texts, "threads")),
     image: texts.image === undefined ? undefined : text("image"),
     causalModel: texts.causalModel === undefined ? undefined : readCausalModel(text("causalModel")),
+    causalLimits: texts.causalLimit === undefined ? undefined : readCausalLimits(text("causalLimit"), texts),
     seedvr: texts.seedvr === undefined ? undefined : readSeedvr(text("seedvr"), texts),
   };
 }

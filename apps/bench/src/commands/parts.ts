@@ -92,7 +92,7 @@ export function addParts(program: Command, context: CommandContext): void {
       .addOption(ownOption("reference"));
     if (name === "e2e") command.addOption(sharedOption("devices"));
     if (name === "vae") {
-      for (const option of ["causalModel", "seedvr", "alone", "limit", "cases", "contenders"] as const)
+      for (const option of ["causalModel", "causalLimit", "seedvr", "alone", "limit", "cases", "contenders"] as const)
         command.addOption(ownOption(option));
     }
     command.action(async (given: Texts) => {

@@ -15,11 +15,13 @@ import {
 import {
   CausalVideoAutoencoder,
   type CausalVideoVae,
+  type Clip,
   frameFactor,
   pictureFactor,
   randomCausalVaeWeights,
   SEEDVR2_VAE_CONFIG,
 } from "@vd/vae-opt";
+import { limitVariants } from "./causal-limits";
 import { writeInputs } from "./inputs";
 import { toPlanes } from "./our-parts";
 import { attempt, caseTurns, hasCase, type Session } from "./part-runs";
@@ -42,20 +44,24 @@ function writeWeights(path: string, weights: Weights, signal: AbortSignal): Prom
   return streamSafetensors(path, tensors, { signal });
 }
 
-/** The model, and a file or folder of its weights where another program asks for one. */
+/** The model, what opens it as callers do, and a file or folder of its weights where another program asks for one. */
 async function openModel(source: string, { context, work, signal }: Session) {
   const { device, options } = context;
+  const dtype = options.precision;
   if (source !== RANDOM_WEIGHTS) {
     const { model } = await CausalVideoAutoencoder.fromPretrained(source, { device });
-    return { model, weights: source };
+    const open = (maxBytes: number) => CausalVideoAutoencoder.fromPretrained(source, { device, dtype, maxBytes });
+    return { model, open, weights: source };
   }
   const random = await runInSlices(randomCausalVaeWeights.inPieces(SEEDVR2_VAE_CONFIG), {
     ...{ signal, where: "making random weights" },
   });
   const { model } = await CausalVideoAutoencoder.fromWeights(random, SEEDVR2_VAE_CONFIG, { device });
+  const open = (maxBytes: number) =>
+    CausalVideoAutoencoder.fromWeights(random, SEEDVR2_VAE_CONFIG, { device, dtype, maxBytes });
   const weights = join(work, "causal.safetensors");
   if (options.seedvr) await writeWeights(weights, random, signal);
-  return { model, weights };
+  return { model, open, weights };
 }
 
 /** Frames to measure: one, and a multiple of those that a latent stands for. */
@@ -69,6 +75,8 @@ const STEPS = 128;
 /** One direction at the measured size. */
 interface Direction {
   record: RecordVariant;
+  /** The input as callers give it. */
+  clip: Clip;
   /** Pixels of the input in all frames, and its channels. */
   inputs: { shape: readonly number[]; data: () => Float32Array };
 }
@@ -99,7 +107,8 @@ function directionOf(model: CausalVideoVae, direction: "encode" | "decode", { co
     fill: (plan: Plan) => plan.writeSync("x", values),
     read: async (plan: Plan) => toPlanes(await plan.read("y"), results!, made),
   });
-  return { record, inputs: { shape: [1, channels, ...input], data: () => toPlanes(values, pixels!, channels) } };
+  const clip: Clip = { values, dims: [...input, channels] };
+  return { record, clip, inputs: { shape: [1, channels, ...input], data: () => toPlanes(values, pixels!, channels) } };
 }
 
 /** Puts SeedVR's own code beside ours: its float32 result, if one is asked for, and the contender. */
@@ -132,7 +141,7 @@ export async function measureCausalVae(session: Session, source: string): Promis
   const stop = () => peer?.stop();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    const { model, weights } = await openModel(source, session);
+    const { model, open, weights } = await openModel(source, session);
     const { config } = model;
     if (seedvr)
       peer = new SeedvrPeer(
@@ -153,8 +162,12 @@ export async function measureCausalVae(session: Session, source: string): Promis
         ? await besideSeedvr(session, peer, part, direction)
         : { comparison: new Comparison(undefined), variants: [] };
       const { comparison } = beside;
-      const ours = vaeVariants({ device: context.device, record: direction.record, comparison });
-      await caseTurns(session, { suite, name: `${frames} frames ${width}x${height}` }, [...ours, ...beside.variants]);
+      const { device, dtype } = context;
+      const ours = vaeVariants({ device, record: direction.record, comparison });
+      const run = { part, clip: direction.clip, layout: direction.record(dtype, opByOp()).layout };
+      const within = limitVariants(context.options.causalLimits ?? [], run, { device, open, comparison });
+      const variants = [...ours, ...within, ...beside.variants];
+      await caseTurns(session, { suite, name: `${frames} frames ${width}x${height}` }, variants);
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;

@@ -62,6 +62,8 @@ export interface MeasureOptions {
   image?: string | undefined;
   /** SeedVR2's causal autoencoder, a file or folder, or random weights; undefined: it is not measured. */
   causalModel?: string | undefined;
+  /** Limits in GiB within which it is called as callers call it; default: none. */
+  causalLimits?: readonly number[] | undefined;
   /** A checkout of SeedVR, whose code runs beside ours, and the program that runs it; undefined: it does not. */
   seedvr?: { folder: string; script: string } | undefined;
 }

@@ -9,7 +9,7 @@ export interface BenchRow extends Partial<Summary> {
   /** Shape or case within the suite. */
   name: string;
   /** ours, ours-graph, unfused (the sequence of our ops that an op fuses), one of the autoencoder's ways (ours-plain,
-   *  ours-optimised, …), or a peer's name: diffusers, seedvr, … */
+   *  ours-optimised, ours-within-8.6-gib, …), or a peer's name: diffusers, seedvr, … */
   contender: string;
   /** Of one run. */
   flops?: number;

@@ -24,6 +24,12 @@ export const BENCH_TABLE = {
     doc: "The causal autoencoder of SeedVR2, measured too: its file or folder, or random for weights of its sizes.",
     cli: { flags: "--causal-model <PATH>" },
   },
+  causalLimit: {
+    kind: text("a list"),
+    unit: "GiB",
+    doc: "Also measures calls of the causal autoencoder's encode and decode from array to array, each direction within so much of the device, as the contenders ours-within-8.6-gib and so on.",
+    cli: { flags: "--causal-limit <LIST>" },
+  },
   seedvr: {
     kind: text("a folder"),
     doc: "A checkout of https://github.com/ByteDance-Seed/SeedVR: its own PyTorch code runs beside ours in the causal autoencoder's cases, on the same weights, as the contender seedvr. It needs a Python with torch, diffusers, einops and PyYAML.",

@@ -1,19 +1,18 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { readOutput } from "../../src/measure/contenders";
 import { writeInputs } from "../../src/measure/inputs";
 import { PeerProcess } from "../../src/measure/peer-process";
-import type { BenchFile, BenchRow } from "../../src/measure/report";
 import { relativeL2 } from "../../src/stats/summary";
 import { causalFixture, causalModel } from "../support/causal-model";
 import { TINY_SVD, vdBench } from "../support/harness";
+import { CAUSAL_CASES as CASES, measureCausal as measureVae } from "../support/measure-causal";
 import { temporaryFolder } from "../support/temporary-folder";
 
 const STAND_IN = fileURLToPath(new URL("../support/stand_in_peer.py", import.meta.url));
 const PEER = fileURLToPath(new URL("../../peers/seedvr_vae.py", import.meta.url));
-const CASES = ["causal-encode-switches", "causal-decode-switches"];
 const ONE_FRAME = ["--frames", "1", "--size", "32x32"];
 const NAMES = [
   "models/video_vae_v3/modules/attn_video_vae.py",
@@ -29,16 +28,6 @@ function emptyCheckout(names: readonly string[] = NAMES): string {
     writeFileSync(join(folder, name), "");
   }
   return folder;
-}
-
-async function measureVae(extra: readonly string[]) {
-  const json = join(temporaryFolder(), "vae.json");
-  const once = ["--device", "cpu", "--threads", "2", "--rounds", "1", "--repeats", "2", "--peers", "none"];
-  const ran = await vdBench(["vae", "-m", TINY_SVD, "--json", json, "--cases", CASES.join(","), ...once, ...extra]);
-  const file = existsSync(json) ? (JSON.parse(readFileSync(json, "utf8")) as BenchFile) : undefined;
-  const row = (suite: string, contender: string): BenchRow | undefined =>
-    file?.rows.find((each) => each.suite === suite && each.contender === contender);
-  return { ...ran, file, row };
 }
 
 describe("vd-bench vae --seedvr", () => {

@@ -12,10 +12,12 @@ export interface Lifetime {
 /** Rows between two pauses. */
 const PIECE = 64;
 
-/** Returns the lifetimes of all arena blocks of a graph; blocks that hold outputs live to the end. A block lives from the
- *  first row that touches it: rows that fill it in parts all count. Pauses after some rows. */
+/** Returns the lifetimes of all arena blocks of a graph; blocks that hold inputs live from the first row on, and blocks that hold outputs
+ *  to the end. Any other lives from the first row that touches it: rows that fill it in parts all count. Pauses after some rows. */
 export const arenaLifetimes = pausable(function* (graph: Graph): Pausable<Lifetime[]> {
   const lifetimes = new Map<number, Lifetime>();
+  for (const { storage } of graph.inputs.values())
+    if (storage.kind === "arena") lifetimes.set(storage.id, { storage, first: 0, last: 0 });
   for (const [index, row] of graph.rows.entries()) {
     for (const tensor of [...row.inputs, ...row.outputs]) {
       if (tensor?.storage.kind !== "arena") continue;

@@ -26,7 +26,7 @@ function refuse(where: string, got: string): never {
  */
 export const checkSources = pausable(function* (graph: Graph): Pausable<void> {
   const inputs = new Set([...graph.inputs.values()].map(({ storage }) => storage.id));
-  const written = new Set<number>();
+  const written = new Set(inputs);
   // Only of these kinds is the place looked at: reading a weight's makes its contents.
   const isForeign = (storage: Storage) => storage.kind === "io" && !inputs.has(storage.id) && !storage.place;
   for (const [index, row] of graph.rows.entries()) {

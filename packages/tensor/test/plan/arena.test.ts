@@ -105,11 +105,13 @@ describe("the arena", () => {
     const values = Float32Array.from({ length: 24 }, (_, i) => Math.sin(i));
     const weights = (rows: number, columns: number) =>
       Float32Array.from({ length: rows * columns }, (_, i) => Math.cos(7 * i) / Math.sqrt(columns));
-    const property = fc.asyncProperty(steps, async (given) => {
+    const property = fc.asyncProperty(steps, fc.boolean(), async (given, inArena) => {
       const eager = new Eager(device);
       const wanted: Record<string, Float32Array> = {};
       const shared = await compile(device, (g) =>
-        record(g, given, g.input("x", [1, 1, 3, 8]), (r, c) => g.constant(weights(r, c), [r, c])),
+        record(g, given, g[inArena ? "arenaInput" : "input"]("x", [1, 1, 3, 8]), (r, c) =>
+          g.constant(weights(r, c), [r, c]),
+        ),
       );
       // State lives for ever, so no block is used twice.
       const separate = await compile(device, (g) => {
@@ -137,6 +139,15 @@ describe("the arena", () => {
       g.output("y", h);
     });
     expect(memory.arenaBytes).toBe(2 * 16 * 16 * 4);
+  });
+
+  test("takes an input into the two blocks of a chain where it may", () => {
+    const { memory } = layoutGraph((g) => {
+      let h = g.arenaInput("x", [1, 1, 16, 16]);
+      for (let i = 0; i < 20; i++) h = g.pointwise({ a: h, act: "silu" });
+      g.output("y", h);
+    });
+    expect(memory).toMatchObject({ arenaBytes: 2 * 16 * 16 * 4, ioBytes: 0 });
   });
 
   test("places any lifetimes without overlap and in whole alignments", () => {
@@ -187,6 +198,20 @@ describe("lifetimes", () => {
     expect(arenaLifetimes(g).map(({ first, last }) => [first, last])).toEqual([
       [1, 3],
       [2, 2],
+    ]);
+  });
+
+  test("of inputs in the arena begin with the first row, whichever reads them", () => {
+    const g = new Graph();
+    const [late, never] = ["late", "never"].map((name) => g.arenaInput(name, [1, 1, 2, 4])) as [Tensor, Tensor];
+    const y = g.pointwise({ a: g.input("x", [1, 1, 2, 4]) });
+    const z = g.pointwise({ a: y, b: late });
+    const lives = arenaLifetimes(g).map(({ storage, first, last }) => [storage, first, last]);
+    expect(lives).toEqual([
+      [late.storage, 0, 1],
+      [never.storage, 0, 0],
+      [y.storage, 0, 1],
+      [z.storage, 1, 1],
     ]);
   });
 

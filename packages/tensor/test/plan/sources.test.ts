@@ -16,6 +16,10 @@ describe("what a graph reads", () => {
     );
     expect(error.got).toBe("input x of another graph");
     expect(failure(() => layoutGraph((g) => g.output("y", x))).where).toBe("output] [y");
+    const inArena = new Graph().arenaInput("x", dims);
+    expect(failure(() => layoutGraph((g) => g.output("y", g.pointwise({ a: inArena })))).got).toBe(
+      "one without contents",
+    );
   });
 
   test("is no result of another graph, and none that comes later", () => {

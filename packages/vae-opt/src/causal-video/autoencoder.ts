@@ -1,8 +1,8 @@
 import { type Device, type DeviceKind, type DType, throwIfAborted, VdError } from "@vd/kernels-native";
 import { runInSlices, type Weights } from "@vd/tensor";
 import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
-import { type Posterior, posterior } from "../posterior";
-import { type Clip, collectClip, joinClips } from "./clip";
+import { type Posterior, posterior, posteriorMode, splitMoments, withSample } from "../posterior";
+import { type Clip, collectClip, joinClips, takePieces } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { DirectionSessions } from "./direction-sessions";
 import { type CausalVideoVae, causalVideoVae } from "./model";
@@ -77,6 +77,33 @@ function chooseType(device: Device, dtype: CausalVaeOptions["dtype"]): DType {
       hint: "Weights stored in half precision are read as they are; only what layers compute is float32.",
     });
   return TYPES[chosen];
+}
+
+/** Joins all pieces: a caller without types has given pieces, or what the stream refuses. */
+async function joinAll(pieces: AsyncGenerator<Clip, void, void>): Promise<Clip> {
+  const all: Clip[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return joinClips(all);
+}
+
+/** Splits the moments of a clip's `numLatents` latents piece by piece, while the next one is computed. */
+async function collectPosterior(
+  pieces: AsyncGenerator<Clip, void, void>,
+  channels: number,
+  numLatents: number,
+): Promise<EncodedClip> {
+  let found: { mode: Float32Array; std: Float32Array; sides: readonly [height: number, width: number] } | undefined;
+  let at = 0;
+  await takePieces(pieces, async ({ values, dims: [latents, height, width] }) => {
+    const count = values.length / 2;
+    const make = () => new Float32Array((numLatents / latents) * count);
+    found ??= { mode: make(), std: make(), sides: [height, width] };
+    const place = { mode: found.mode.subarray(at, at + count), std: found.std.subarray(at, at + count) };
+    await runInSlices(splitMoments.inPieces(values, channels, place));
+    at += count;
+  });
+  const { mode, std, sides } = found!;
+  return { ...withSample({ mode, std }), values: mode, dims: [numLatents, ...sides, channels] };
 }
 
 /**
@@ -191,10 +218,10 @@ export class CausalVideoAutoencoder {
    *   finite
    */
   async encode(frames: Clip, options: Omit<EncodeStreamOptions, "noise"> = {}): Promise<EncodedClip> {
-    const pieces: Clip[] = [];
-    for await (const piece of this.momentsOf(frames, options)) pieces.push(piece);
-    const { values, dims } = joinClips(pieces);
+    const pieces = this.momentsOf(frames, options);
     const channels = this.config.latentChannels;
+    if (isClip(frames)) return collectPosterior(pieces, channels, this.latentsOf(frames.dims[0], options));
+    const { values, dims } = await joinAll(pieces);
     const found = posterior(values, channels);
     return { ...found, values: found.mode, dims: [dims[0], dims[1], dims[2], channels] };
   }
@@ -210,8 +237,9 @@ export class CausalVideoAutoencoder {
     const { latentChannels } = this.config;
     const { noise } = options;
     for await (const { values, dims } of this.momentsOf(frames, options)) {
-      const { mode, sample } = posterior(values, latentChannels);
-      const latents = noise ? sample(noise(mode.length)) : mode;
+      const latents = noise
+        ? posterior(values, latentChannels).sample(noise(values.length / 2))
+        : await runInSlices(posteriorMode.inPieces(values, latentChannels));
       yield { values: latents, dims: [dims[0], dims[1], dims[2], latentChannels] };
     }
   }
@@ -225,10 +253,7 @@ export class CausalVideoAutoencoder {
   async decode(latents: Clip, options: DecodeStreamOptions = {}): Promise<Clip> {
     const pieces = this.decodeStream(latents, options);
     if (isClip(latents)) return collectClip(pieces, frameFactor(this.config) * (latents.dims[0] - 1) + 1);
-    // A caller without types has given pieces, or what the stream refuses.
-    const all: Clip[] = [];
-    for await (const piece of pieces) all.push(piece);
-    return joinClips(all);
+    return joinAll(pieces);
   }
 
   /**
@@ -282,6 +307,12 @@ export class CausalVideoAutoencoder {
         return this.planOne("encode", height / factor, width / factor);
       },
     });
+  }
+
+  /** Latents of a clip of so many frames. */
+  private latentsOf(numFrames: number, { lastFrames }: EncodeStreamOptions): number {
+    const latents = (numFrames - 1) / frameFactor(this.config);
+    return 1 + (lastFrames === "drop" ? Math.floor(latents) : Math.ceil(latents));
   }
 
   /** What one direction may take: the other's idle sessions make room for it. */

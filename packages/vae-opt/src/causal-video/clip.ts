@@ -29,7 +29,12 @@ const PIECE = 65_536;
 /** Of frames and of latents. */
 export const MAX_SIDE = 2 ** 16;
 
-function checkDims(clip: Clip, { where, what, channels, multiple }: ClipRule): void {
+/**
+ * Checks a clip that a caller gives, but for its values.
+ *
+ * @throws VdError `shape`, `dtype`
+ */
+export function checkDims(clip: Clip, { where, what, channels, multiple }: ClipRule): void {
   const fail = (code: "shape" | "dtype", expected: string, got: string): never => {
     throw new VdError({ code, where: `${where}] [${what}`, expected, got });
   };
@@ -51,13 +56,11 @@ function checkDims(clip: Clip, { where, what, channels, multiple }: ClipRule): v
 }
 
 /**
- * Checks a clip that a caller gives. Pauses after some values.
+ * Checks the values of a clip that a caller gives. Pauses after some.
  *
- * @throws VdError `shape`, `dtype`, or `attr` for values that are not finite or out of range
+ * @throws VdError `attr` for values that are not finite or out of range
  */
-export const checkClip = pausable(function* (clip: Clip, rule: ClipRule): Pausable<void> {
-  checkDims(clip, rule);
-  const { where, what, most, hint } = rule;
+export const checkValues = pausable(function* (clip: Clip, { where, what, most, hint }: ClipRule): Pausable<void> {
   for (let begin = 0; begin < clip.values.length; begin += PIECE) {
     const found = largestMagnitude(clip.values.subarray(begin, begin + PIECE));
     if (!(found <= most))
@@ -121,24 +124,53 @@ const copyInto = pausable(function* (target: Float32Array, values: Float32Array,
   }
 });
 
-/** Joins the pieces of a clip of `numFrames` frames as they come: while one is copied the next one is computed. */
-export async function collectClip(pieces: AsyncGenerator<Clip, void, void>, numFrames: number): Promise<Clip> {
-  let values: Float32Array | undefined;
-  let at = 0;
-  let last: Clip | undefined;
-  for (let piece = await pieces.next(); !piece.done; ) {
-    const next = pieces.next();
-    next.catch(() => undefined); // It may fail while this one is copied.
-    last = piece.value;
-    const isWhole = last.dims[0] === numFrames;
-    if (!isWhole) {
-      values ??= new Float32Array((numFrames / last.dims[0]) * last.values.length);
-      await runInSlices(copyInto.inPieces(values, last.values, at));
-      at += last.values.length;
-    }
-    piece = await next;
+/** Touches memory, which the operating system gives at the first touch, until all of it was or `isEnough`. Returns where that is. */
+const touch = pausable(function* (values: Float32Array, begin: number, isEnough: () => boolean): Pausable<number> {
+  let at = begin;
+  for (; at < values.length && !isEnough(); at += COPIED) {
+    values.fill(0, at, at + COPIED);
+    yield;
   }
-  return values ? { values, dims: [numFrames, ...sidesOf(last!)] } : last!;
+  return at;
+});
+
+/** Takes pieces as they come: while one is taken the next one is computed. take: is told whether that is there. */
+export async function takePieces(
+  pieces: AsyncGenerator<Clip, void, void>,
+  take: (piece: Clip, isNextThere: () => boolean) => Promise<void>,
+): Promise<void> {
+  try {
+    for (let piece = await pieces.next(); !piece.done; ) {
+      const next = pieces.next();
+      let isThere = false;
+      const arrived = () => {
+        isThere = true;
+      };
+      next.then(arrived, arrived); // It may fail while this one is taken.
+      await take(piece.value, () => isThere);
+      piece = await next;
+    }
+  } finally {
+    await pieces.return();
+  }
+}
+
+/** Joins the pieces of a clip of `numFrames` frames as they come. Until the next one is there, memory for it is made ready. */
+export async function collectClip(pieces: AsyncGenerator<Clip, void, void>, numFrames: number): Promise<Clip> {
+  let whole: Clip | undefined;
+  let [at, touched] = [0, 0];
+  await takePieces(pieces, async (piece, isNextThere) => {
+    const { values, dims } = piece;
+    const isAll = dims[0] === numFrames;
+    whole ??= isAll
+      ? piece
+      : { values: new Float32Array((numFrames / dims[0]) * values.length), dims: [numFrames, ...sidesOf(piece)] };
+    if (isAll) return;
+    await runInSlices(copyInto.inPieces(whole.values, values, at));
+    at += values.length;
+    touched = await runInSlices(touch.inPieces(whole.values, Math.max(at, touched), isNextThere));
+  });
+  return whole!;
 }
 
 const sidesOf = ({ dims: [, height, width, channels] }: Clip) => [height, width, channels] as const;

@@ -17,9 +17,9 @@ export class Inputs {
     return this.block ? this.bytes : 0;
   }
 
-  /** Begins to send what {@link put} takes next. The values must not change before {@link settle}, or that, has ended. */
-  send(values: Float32Array): void {
-    const arrived = this.write(values);
+  /** Begins to send what {@link put} takes next, once `checked` has resolved. The values must not change before {@link settle}, or that, has ended. */
+  send(values: Float32Array, checked = Promise.resolve()): void {
+    const arrived = checked.then(() => this.write(values));
     arrived.catch(() => undefined); // It may fail before somebody waits for it.
     this.ahead = { values, arrived };
   }

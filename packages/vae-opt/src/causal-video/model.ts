@@ -11,7 +11,7 @@ import {
 } from "./blocks";
 import type { CausalVaeConfig } from "./config";
 import { clipMemory, type Piece } from "./frame-memory";
-import { framesAfter, runSection, type Section, Steps } from "./pieces";
+import { framesAfter, pieceEnds, runSection, type Section, Steps } from "./pieces";
 
 /** How a clip, or a piece of one, goes through encoder or decoder. */
 export interface CausalCall {
@@ -24,8 +24,10 @@ export interface CausalCall {
 
 /** A part of encoder or decoder. */
 export interface ModelPart {
-  /** x: [1,F,H,W,C], as the part before gives it. */
-  forward: PausableModule<[x: Tensor, call?: CausalCall]>;
+  /** x: [1,F,H,W,C], as the part before gives it; or several, which end at {@link ModelPart.inputEnds}. */
+  forward: PausableModule<[x: Tensor | readonly Tensor[], call?: CausalCall]>;
+  /** The ends of the frames that are taken in at a time, of `count` and at most `most`. begins: they are a clip's first frames. */
+  inputEnds(count: number, begins: boolean, most: number): number[];
   /** Frames of the result. begins: the input is a clip's first frames. */
   framesOf(count: number, begins: boolean): number;
   /** Rows of the result for each of the input. */
@@ -152,17 +154,19 @@ interface Ends {
 
 /** Consecutive sections as one part. channels: of its input. */
 function partOf(sections: readonly Section[], channels: number, { first, last }: Ends): ModelPart {
-  const forward = pausable(function* (g: Graph, x: Tensor, call: CausalCall = {}) {
+  const forward = pausable(function* (g: Graph, x: Tensor | readonly Tensor[], call: CausalCall = {}) {
     const { framesAtOnce = Number.POSITIVE_INFINITY, piece = wholeClip() } = call;
-    let value = first ? first(g, x) : x;
-    for (const section of sections) value = yield* runSection(g, value, section, piece, framesAtOnce);
-    return last ? last(g, value) : value;
+    let values = "dims" in x ? [x] : x;
+    if (first) values = values.map((value) => first(g, value));
+    for (const section of sections) values = [yield* runSection(g, values, section, piece, framesAtOnce)];
+    return last ? last(g, values[0]!) : values[0]!;
   });
   const framesOf = (count: number, begins: boolean) =>
     sections.reduce((frames, section) => framesAfter(section.frames, frames, begins), count);
   return {
     forward,
     framesOf,
+    inputEnds: (count, begins, most) => pieceEnds(sections[0]!.frames, count, begins, most),
     growth: sections.reduce((growth, section) => growth * section.growth, 1),
     channels: [channels, sections[sections.length - 1]!.channels],
   };

@@ -57,6 +57,7 @@ export class PictureSession {
    */
   async start(piece: ClipPiece, signal?: AbortSignal): Promise<OnTheWay<Clip>> {
     this.sessions.checkOpen();
+    await piece.check?.();
     if (!this.strips) return this.startInner(piece, signal);
     const result = await this.runInStrips(piece, this.strips, signal);
     return { result: Promise.resolve(result) };

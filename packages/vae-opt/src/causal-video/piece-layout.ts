@@ -136,6 +136,18 @@ function converted(g: Graph, x: Tensor): Tensor {
   return y;
 }
 
+/** The parts of what a piece takes, in the order of its frames, and their frames. Of what lies between turns each part does without memory
+ *  once it is read; any other input is one. */
+function inputParts(
+  { resources, direction, shape }: { resources: Resources; direction: Direction; shape: PieceShape },
+  count: number,
+  begins: boolean,
+): { name: string; frames: number }[] {
+  if (shape.part !== TURN_PARTS[direction][1]) return [{ name: "x", frames: count }];
+  const ends = partOf(resources, direction, shape.part).inputEnds(count, begins, shape.framesAtOnce);
+  return ends.map((end, i) => ({ name: `x.${i}`, frames: end - (ends[i - 1] ?? 0) }));
+}
+
 /** What is laid out. */
 export interface PieceToLayOut {
   latents: number;
@@ -144,7 +156,7 @@ export interface PieceToLayOut {
   statistics?: Piece["statistics"];
 }
 
-/** Lays out the plan of a piece with so many latents. */
+/** Lays out the plan of a piece with so many latents. What it takes must be written before each run. */
 export function layoutPiece(
   resources: Resources,
   direction: Direction,
@@ -152,11 +164,12 @@ export function layoutPiece(
   { latents, begins, stream, statistics }: PieceToLayOut,
 ): Promise<GraphLayout> {
   const { dtype } = resources;
-  const dims = inputDims(resources, direction, shape, { latents, begins });
+  const [, count, ...frame] = inputDims(resources, direction, shape, { latents, begins });
+  const parts = inputParts({ resources, direction, shape }, count, begins);
   const type = inputType(resources, direction, shape.part);
   const { forward } = partOf(resources, direction, shape.part);
   const record = function* (g: Graph): Pausable<void> {
-    const x = converted(g, g.input("x", dims, type));
+    const x = parts.map(({ name, frames }) => converted(g, g.arenaInput(name, [1, frames, ...frame], type)));
     const piece = { begins, ends: false, memory: stream.memory, ...(statistics ? { statistics } : {}) };
     g.output("y", yield* forward.inPieces(g, x, { framesAtOnce: shape.framesAtOnce, piece }));
   };

@@ -34,22 +34,31 @@ export function pieceEnds(change: FrameChange, count: number, begins: boolean, m
   return [...ends, count];
 }
 
-/** Runs a section over x, at most `most` frames at a time; pauses after each piece. x: [1,F,H,W,C]. */
-export function* runSection(g: Graph, x: Tensor, section: Section, piece: Piece, most: number): Pausable<Tensor> {
-  const [, count, height, width] = x.dims as [number, number, number, number];
+/** Runs a section over frames, at most `most` at a time; pauses after each piece. frames: [1,F,H,W,C], in one tensor or in one for each
+ *  piece, whose memory is free once the piece has read it. */
+export function* runSection(
+  g: Graph,
+  frames: readonly Tensor[],
+  section: Section,
+  piece: Piece,
+  most: number,
+): Pausable<Tensor> {
+  const [, , height, width] = frames[0]!.dims as [number, number, number, number];
+  const count = frames.reduce((sum, { dims }) => sum + dims[1]!, 0);
   const ends = pieceEnds(section.frames, count, piece.begins, most);
-  if (ends.length === 1) return yield* runModules(g, x, section.modules, piece);
+  if (ends.length === 1) return yield* runModules(g, frames[0]!, section.modules, piece);
   const indexOf = (frame: number) => framesAfter(section.frames, frame, piece.begins);
   const y = g.empty([1, indexOf(count), ...section.pictureOf(height, width), section.channels]);
   let begin = 0;
-  for (const end of ends) {
+  for (const [i, end] of ends.entries()) {
     const part: Piece = {
       ...piece,
       begins: piece.begins && begin === 0,
       ends: piece.ends && end === count,
     };
     const place = frameRange(y, indexOf(begin), indexOf(end));
-    yield* runModules(g, frameRange(x, begin, end), section.modules, part, place);
+    const x = frames.length > 1 ? frames[i]! : frameRange(frames[0]!, begin, end);
+    yield* runModules(g, x, section.modules, part, place);
     begin = end;
   }
   return y;

@@ -25,7 +25,7 @@ import { stripsOf } from "./strips";
 export interface StreamPlan {
   /** Latents of a piece that runs at once; the clip's first one is a piece of its own. */
   latentsPerRun: number;
-  /** Frames that layers compute at a time within a piece. */
+  /** Frames that layers compute at a time within a piece; in turns the part that takes less memory may compute more. */
   framesAtOnce: number;
   /** Rows of latents of the strips over which the model's outer part runs; undefined: it runs over whole pictures. The result is
    *  the same to 70 dB or more, but each strip is computed several times. */
@@ -134,6 +134,9 @@ async function findSessionBytes(resources: Resources, direction: Direction, shap
 
 /** What the two parts take that run in turns. */
 export interface TurnBytes {
+  /** Frames that each part's layers compute at a time, in the order of computation: more than were asked for where the other part takes as
+   *  much memory anyway. */
+  framesAtOnce: readonly [number, number];
   /** With each part beside the other's weights and a block through which values pass. */
   deviceBytes: number;
   /** What both keep, and what lies between them. */
@@ -142,24 +145,45 @@ export interface TurnBytes {
   shared: { keptBytes: number; arenaBytes: number; deviceBytes: number };
 }
 
-/** Finds what the two parts take that run in turns. */
+/** What a session takes that comes and goes with its turn. */
+const turnsOwn = ({ bytes, weightBytes }: SessionBytes): number => bytes - weightBytes;
+
+/** Finds the most frames at a time with which one of the parts that run in turns takes no more than one of `parts` takes. */
+async function framesWithin(
+  parts: readonly SessionBytes[],
+  resources: Resources,
+  direction: Direction,
+  shape: PieceShape,
+): Promise<number> {
+  const most = (of: (part: SessionBytes) => number) => Math.max(...parts.map(of));
+  for (const { latentsPerRun, framesAtOnce } of CUTS) {
+    if (latentsPerRun !== shape.latentsPerRun || framesAtOnce <= shape.framesAtOnce) continue;
+    const bytes = await sessionBytes(resources, direction, { ...shape, framesAtOnce });
+    if (bytes.arenaBytes <= most(({ arenaBytes }) => arenaBytes) && turnsOwn(bytes) <= most(turnsOwn))
+      return framesAtOnce;
+  }
+  return shape.framesAtOnce;
+}
+
+/** Finds what the two parts take that run in turns. shape: of the part that takes the most. */
 export async function turnBytes(
   resources: Resources,
   direction: Direction,
   shape: Omit<PieceShape, "part">,
 ): Promise<TurnBytes> {
-  const [first, second] = TURN_PARTS[direction];
-  const parts = [
-    await sessionBytes(resources, direction, { ...shape, part: first }),
-    await sessionBytes(resources, direction, { ...shape, part: second }),
-  ];
+  const [first, second] = TURN_PARTS[direction].map((part) => ({ ...shape, part }));
+  const parts = [await sessionBytes(resources, direction, first!), await sessionBytes(resources, direction, second!)];
   const between = bytesBetweenTurns(resources, direction, shape, { latents: shape.latentsPerRun, begins: false });
   const sum = (of: (part: SessionBytes) => number) => parts.reduce((all, part) => all + of(part), 0);
   const most = (of: (part: SessionBytes) => number) => Math.max(...parts.map(of));
   const always = between + sum(({ weightBytes }) => weightBytes);
   const [keptBytes, arenaBytes] = [most(({ kept }) => kept), most((part) => part.arenaBytes)];
   return {
-    deviceBytes: always + most(({ bytes, weightBytes }) => bytes - weightBytes),
+    framesAtOnce: [
+      await framesWithin(parts, resources, direction, first!),
+      await framesWithin(parts, resources, direction, second!),
+    ],
+    deviceBytes: always + most(turnsOwn),
     hostBytes: sum(({ kept }) => kept) + (LATENTS_PER_TURN / shape.latentsPerRun) * between,
     shared: { keptBytes, arenaBytes, deviceBytes: always + keptBytes + arenaBytes + sum(({ ioBytes }) => ioBytes) },
   };

@@ -26,8 +26,10 @@ export interface InputOfPiece {
   x: Clip;
   latents: number;
   begins: boolean;
-  /** What runs next, if it is there: it goes to the device meanwhile. */
-  next?: { x: Clip } | undefined;
+  /** Refuses values that cannot be, where nobody has looked at them; asked again it says the same. */
+  check?: (() => Promise<void>) | undefined;
+  /** What runs next, if it is there: it is checked and goes to the device meanwhile. */
+  next?: Pick<InputOfPiece, "x" | "check"> | undefined;
 }
 
 /** Memory that sessions share of which one at a time is on the device. */
@@ -118,7 +120,7 @@ export class Session {
     if (!this.inputs) await plan.write("x", x.values);
     else await this.inputs.put(plan, "x", x.values);
     const ran = plan.run({ signal });
-    if (next) this.inputs?.send(next.x.values);
+    if (next) this.inputs?.send(next.x.values, next.check?.());
     try {
       await ran;
     } finally {

@@ -1,7 +1,7 @@
 import { cancelledError, throwIfAborted, VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
 import { untilAborted } from "../until-aborted";
-import { type Clip, type ClipRule, checkClip, framesOf, joinClips } from "./clip";
+import { type Clip, type ClipRule, checkDims, checkValues, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
 import type { DirectionSessions } from "./direction-sessions";
 import { type ClipPiece, PictureSession } from "./picture-session";
@@ -101,10 +101,11 @@ class Run {
     private readonly isWhole: boolean,
   ) {}
 
-  /** Checks a piece of the input and takes it in. */
+  /** Checks a piece of the input and takes it in. The values of a whole clip are checked piece by piece, while the one before runs. */
   async add(piece: Clip): Promise<void> {
-    const { rule, signal } = this.options;
-    await runInSlices(checkClip.inPieces(piece, rule), { signal, where: rule.where });
+    const { rule } = this.options;
+    checkDims(piece, rule);
+    if (!this.isWhole) await this.checkValues(piece);
     const [, height, width] = piece.dims;
     this.size ??= [height, width];
     if (height !== this.size[0] || width !== this.size[1])
@@ -219,7 +220,17 @@ class Run {
     this.begun = true;
     const [height, width] = this.size!;
     this.numFrames += resultDims(resources, direction, { part: "all", height, width }, { latents, begins })[0];
-    return { x, latents, begins, firstFrame };
+    let checked: Promise<void> | undefined;
+    const check = () => {
+      checked ??= this.checkValues(x);
+      return checked;
+    };
+    return { x, latents, begins, firstFrame, check: this.isWhole ? check : undefined };
+  }
+
+  private checkValues(clip: Clip): Promise<void> {
+    const { rule, signal } = this.options;
+    return runInSlices(checkValues.inPieces(clip, rule), { signal, where: rule.where });
   }
 }
 

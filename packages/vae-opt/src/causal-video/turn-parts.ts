@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Device, DeviceBuffer } from "@vd/kernels-native";
-import type { Plan } from "@vd/tensor";
+import { type Plan, packedBytes } from "@vd/tensor";
 import { HostFrames } from "../host-frames";
 import { worksBesideHost } from "./beside-host";
 import { bytesBetweenTurns, type Direction, type PieceShape, type Resources, TURN_PARTS } from "./piece-layout";
@@ -14,6 +14,16 @@ export type TurnShape = Omit<PieceShape, "part">;
 export interface PassingValues {
   values: DeviceBuffer;
   bytes: number;
+}
+
+/** Copies values to a plan's inputs, one behind the other. */
+export async function copyToInputs(plan: Plan, values: DeviceBuffer): Promise<void> {
+  let from = 0;
+  for (const [name, { dims, dtype }] of plan.layout.graph.inputs) {
+    const bytes = packedBytes(dims, dtype);
+    await plan.copyIn(name, values, { from, to: 0, bytes });
+    from += bytes;
+  }
 }
 
 /** One block on the device through which pieces' values pass on their way to or from host memory, while the next piece runs. */
@@ -40,16 +50,16 @@ class Passage {
     this.start(values.copyFrom(block, 0, 0, bytes));
   }
 
-  /** Begins to fetch what {@link receive} takes next. */
+  /** Begins to fetch what {@link receive} takes next, once what was sent before is in host memory. */
   async fetch({ values, bytes }: PassingValues): Promise<void> {
     const block = await this.opened();
-    this.start(block.copyFrom(values, 0, 0, bytes));
+    this.start(this.underWay.then(() => block.copyFrom(values, 0, 0, bytes)));
   }
 
-  /** Puts what was fetched into a plan's input. */
-  async receive(plan: Plan, bytes: number): Promise<void> {
+  /** Puts what was fetched into a plan's inputs. */
+  async receive(plan: Plan): Promise<void> {
     await this.underWay;
-    await plan.copyIn("x", await this.opened(), { from: 0, to: 0, bytes });
+    await copyToInputs(plan, await this.opened());
   }
 
   /** Waits until everything has arrived. */
@@ -146,9 +156,11 @@ export class TurnParts {
     direction: Direction,
     { shape, budget, host }: TurnPartsOptions,
   ): Promise<TurnParts> {
-    const { shared } = await turnBytes(resources, direction, shape);
-    const prepare = (number: 0 | 1) =>
-      Session.prepare(resources, direction, { ...shape, part: TURN_PARTS[direction][number] }, host.kept);
+    const { shared, framesAtOnce } = await turnBytes(resources, direction, shape);
+    const prepare = (number: 0 | 1) => {
+      const part = TURN_PARTS[direction][number];
+      return Session.prepare(resources, direction, { ...shape, part, framesAtOnce: framesAtOnce[number] }, host.kept);
+    };
     const parts = [await prepare(0), await prepare(1)] as const;
     const staysLoaded = fits(resources, shared, budget);
     return new TurnParts(resources, direction, shape, host, parts, shared, staysLoaded);

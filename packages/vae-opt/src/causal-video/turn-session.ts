@@ -6,7 +6,7 @@ import type { ClipPiece } from "./picture-session";
 import { bytesBetweenTurns, resultDims } from "./piece-layout";
 import { type OnTheWay, type PieceRun, resultsOf } from "./readback";
 import type { Session } from "./session";
-import type { PassingValues, TurnParts, TurnShape } from "./turn-parts";
+import { copyToInputs, type PassingValues, type TurnParts, type TurnShape } from "./turn-parts";
 
 /** What the first part has made of a piece, in host memory. */
 interface Between extends PassingValues {
@@ -76,18 +76,19 @@ export class TurnSession {
     const session = await this.parts.enter(0, { keeps: true });
     for (const [i, piece] of pieces.entries()) {
       this.sessions.checkOpen();
+      await piece.check?.();
       const input = { ...piece, next: pieces[i + 1] };
       const computed = session.compute(input, signal);
       await allOf([this.makeRoom(piece, made), computed]);
       await passage.send(await computed, made.at(-1)!);
     }
-    await passage.arrived();
+    // The last one may arrive while the second part begins with the first one.
+    if (pieces.length === 1) await passage.arrived();
   }
 
   private async *runSecond(made: Between[], { ends, signal }: TurnOptions): AsyncGenerator<Clip, void, void> {
     const { sessions } = this;
     const session = await this.parts.enter(1, { keeps: !ends });
-    await this.parts.passage.fetch(made[0]!);
     const checkGoesOn = () => {
       throwIfAborted(signal, sessions.direction);
       sessions.checkOpen();
@@ -98,12 +99,12 @@ export class TurnSession {
   private *secondRuns(session: Session, made: Between[]): Generator<PieceRun, void, void> {
     const { passage, host } = this.parts;
     const pieces = [...made];
-    for (const [i, { piece, bytes }] of pieces.entries()) {
+    for (const [i, { piece, values }] of pieces.entries()) {
       const next = pieces[i + 1];
       yield async (signal) => {
         this.sessions.checkOpen();
         const plan = await session.planOf(piece.latents, piece.begins);
-        await passage.receive(plan, bytes);
+        await (i === 0 ? copyToInputs(plan, values) : passage.receive(plan));
         if (next) await passage.fetch(next);
         host.between.giveBack(made.shift()!.values);
         await plan.run({ signal });

@@ -3,6 +3,7 @@ import { Plan } from "@vd/tensor";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DirectionSessions } from "../../src/causal-video/direction-sessions";
 import { turnBytes } from "../../src/causal-video/planning";
+import { HostFrames } from "../../src/host-frames";
 import { CausalVideoAutoencoder, type Clip, type StreamPlan } from "../../src/index";
 import { type Counted, countedDevice } from "../support/counted-device";
 import { randomWeights } from "../support/random-weights";
@@ -11,6 +12,18 @@ import { cut, inTurns, noiseClip, piecesOf, SMALL } from "./support";
 /** Whether the device is taken for one that works beside the host, as GPUs do. */
 const beside = vi.hoisted(() => ({ host: true }));
 vi.mock("../../src/causal-video/beside-host", () => ({ worksBesideHost: () => beside.host }));
+
+/** Hears that moments begin to be split. */
+const split = vi.hoisted(() => ({ heard: undefined as (() => void) | undefined }));
+vi.mock("../../src/posterior", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../src/posterior")>();
+  const { inPieces } = original.splitMoments;
+  const heard: typeof inPieces = (...args) => {
+    split.heard?.();
+    return inPieces(...args);
+  };
+  return { ...original, splitMoments: Object.assign(() => {}, { inPieces: heard }) };
+});
 
 const { readCheckedFloats } = DeviceBuffer.prototype;
 const { run } = Plan.prototype;
@@ -77,6 +90,37 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
     await opened.vae.decode(CLIPS.decode, { plan });
     // The first piece has none before it.
     expect(write.mock.calls.filter(([name]) => name === "x")).toHaveLength(1);
+  });
+
+  it.each(["decode", "encode"] as const)("and is checked no earlier: %s", async (direction) => {
+    await using opened = await open();
+    const { dims } = CLIPS[direction];
+    const values = CLIPS[direction].values.slice();
+    const thirdPiece = direction === "decode" ? 2 : 5;
+    values[thirdPiece * (values.length / dims[0])] = Number.NaN;
+    const frames: number[] = [];
+    const stream = async () => {
+      const pieces = opened.vae[`${direction}Stream`]({ values, dims }, { plan });
+      for await (const piece of pieces) frames.push(piece.dims[0]);
+    };
+    await expect(stream()).rejects.toMatchObject({ code: "attr", message: expect.stringContaining("got NaN") });
+    expect(seen).toMatchObject({ runs: 2, underWay: 0, reading: 0 });
+    // In turns nothing comes before the second part.
+    const before = direction === "decode" ? [1, 4] : [1, 1];
+    expect(frames).toEqual(plan.latentsPerTurn === undefined ? before : []);
+    await expect(opened.vae[direction]({ values, dims }, { plan })).rejects.toMatchObject({ code: "attr" });
+    expect((await opened.vae[direction](CLIPS[direction], { plan })).values.every(Number.isFinite)).toBe(true);
+  });
+
+  it("and what encoding gave before is split into means and deviations", async () => {
+    await using opened = await open();
+    const runs: number[] = [];
+    split.heard = () => runs.push(seen.runs);
+    await opened.vae.encode(CLIPS.encode, { plan });
+    split.heard = undefined;
+    expect(runs).toHaveLength(5);
+    // Beside each one the next piece begins, or has begun.
+    for (const [i, count] of runs.entries()) expect(count).toBeLessThanOrEqual(i + 2 + runsBefore);
   });
 
   it.each(["left", "cancelled", "closed"])("and nothing does once it was %s", async (how) => {
@@ -155,6 +199,29 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
     for await (const _ of opened.vae.decodeStream(latents(), { plan: each })) counts.push(asked);
     expect(counts).toEqual([1, 2, 3, 4, 5]);
   });
+});
+
+it("begins the second turn while the first one's last values are on their way to the host", async () => {
+  await using opened = await open();
+  const { decode } = CLIPS;
+  const plan = inTurns(1, 4, 8);
+  const { values } = await opened.vae.decode(decode, { plan: cut(1, 4) });
+  const hosts = new Set<DeviceBuffer>();
+  const { take } = HostFrames.prototype;
+  vi.spyOn(HostFrames.prototype, "take").mockImplementation(async function (this: HostFrames, bytes) {
+    const host = await take.call(this, bytes);
+    hosts.add(host);
+    return host;
+  });
+  seen.runs = 0;
+  let sent = 0;
+  const { copyFrom } = DeviceBuffer.prototype;
+  vi.spyOn(DeviceBuffer.prototype, "copyFrom").mockImplementation(async function (this: DeviceBuffer, ...args) {
+    if (hosts.has(this) && ++sent === 5) await vi.waitFor(() => expect(seen.runs).toBe(6));
+    return copyFrom.apply(this, args);
+  });
+  expect((await opened.vae.decode(decode, { plan })).values).toEqual(values);
+  expect(sent).toBe(5);
 });
 
 describe("memory that is taken is what is planned where results are read beside the next piece", () => {

@@ -98,7 +98,7 @@ describe("a device that runs out of memory", () => {
     await own.close();
     expect(counted.now).toBe(0);
     const numBlocks = counted.count;
-    expect(numBlocks).toBeGreaterThan(2);
+    expect(numBlocks).toBeGreaterThan(1);
     // Some of them from the first on, all with VD_LONG.
     const step = process.env.VD_LONG ? 1 : Math.ceil(numBlocks / BLOCKS_TRIED);
     for (let block = 0; block < numBlocks; block += step) {

@@ -1,6 +1,8 @@
 import { openDevice } from "@vd/kernels-native";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { StreamMemory } from "../../src/causal-video/frame-memory";
+import { layoutPiece, TURN_PARTS } from "../../src/causal-video/piece-layout";
 import { turnBytes } from "../../src/causal-video/planning";
 import { CausalVideoAutoencoder, type Clip } from "../../src/index";
 import { countedDevice } from "../support/counted-device";
@@ -80,6 +82,12 @@ describe("both parts of the model in turns", () => {
     const own = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
     const shape = { latentsPerRun: 1, framesAtOnce: 1, height: 4, width: 6 };
     const { deviceBytes } = await turnBytes(own, direction, shape);
+    const weights = TURN_PARTS[direction].map(async (part) => {
+      const piece = { latents: 1, begins: false, stream: new StreamMemory() };
+      return (await layoutPiece(own, direction, { ...shape, part }, piece)).memory.weightBytes;
+    });
+    // A part has two plans, with each of which its weights are counted.
+    const twice = Math.max(...(await Promise.all(weights)));
     const most = async (plan: ReturnType<typeof cut>) => {
       counted.most = 0;
       await own[direction](noiseClip([...dims]), { plan });
@@ -90,7 +98,7 @@ describe("both parts of the model in turns", () => {
     withoutMemory();
     const inSeveral = await most(inTurns(1, 1, 2));
     for (const bytes of [taken, inSeveral]) {
-      expect(bytes).toBeLessThanOrEqual(deviceBytes);
+      expect(bytes - twice).toBeLessThanOrEqual(deviceBytes);
       // Planned are also the weights of the part whose turn it is not: they stay on a GPU.
       expect(1.3 * bytes).toBeGreaterThanOrEqual(deviceBytes);
     }
