@@ -48,4 +48,8 @@ inline constexpr int kVectorRows = 8;
 /** Most output channels of the kernel for 3x3 convolutions of many channels to few (conv_narrow.cuh), and its tile. */
 inline constexpr int kNarrowColumns = 8, kNarrowTileH = 8, kNarrowTileW = 32, kNarrowThreads = 32 * kNarrowTileH;
 
+/** Most channels of the kernel for 3x3 convolutions of few channels to many (conv_shallow.cuh), and its tile. */
+inline constexpr int kShallowChannels = 4, kShallowColumns = 64, kShallowTileH = 8, kShallowTileW = 32;
+inline constexpr int kShallowThreads = 32 * kShallowTileH;
+
 }  // namespace vd::device

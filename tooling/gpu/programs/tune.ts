@@ -12,15 +12,7 @@ import {
   type StageShape,
   stagesBefore,
 } from "@vd/svd-pipeline";
-import {
-  chooseVariants,
-  type GraphLayout,
-  Plan,
-  type TuningEntry,
-  type TuningTable,
-  tunePlan,
-  writeTuningTable,
-} from "@vd/tensor";
+import { type GraphLayout, Plan, type TuningEntry, type TuningTable, tunePlan, writeTuningTable } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { about } from "./about";
 
@@ -131,8 +123,8 @@ async function compareStage(layout: GraphLayout, table: TuningTable): Promise<[b
   const plans: Plan[] = [];
   const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   try {
-    plans.push(await Plan.load(device, layout, { tuning: false }));
-    plans.push(await Plan.load(device, layout, { variants: chooseVariants(layout, table) }));
+    plans.push(await Plan.load(device, layout, { tuning: false, batchInvariant: true }));
+    plans.push(await Plan.load(device, layout, { tuning: table, batchInvariant: true }));
     for (const plan of plans) {
       fill(plan);
       await plan.run();

@@ -181,8 +181,8 @@ cuda::Variant split_variant(const AttentionArgs& a, const SplitTile& tile, const
   return {std::string("sm90_split_") + tile.name, 0, {}, {std::move(launch)}};
 }
 
-/** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 and an H100 (docs/kernels/attention.md): heads of up to
- * 48 channels, unless queries and keys are few; of more than 64, of which a multiprocessor has two small blocks, which together load all
+/** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 and an H100 (docs/kernels/attention.md): heads of up
+ * to 48 channels, unless queries and keys are few; of more than 64, of which a multiprocessor has two small blocks, which together load all
  * keys twice, unless there are few queries. */
 bool staggered_wins(const AttentionArgs& a) {
   const int64_t dim = a.q.channels() / a.heads, queries = a.q.dim(2), keys = a.k.dim(2);

@@ -4,7 +4,7 @@
 
 using namespace vd::device;
 
-#define VD_STAGGERED(type, name, tile, dim)                                                                  \
+#define VD_STAGGERED(type, name, tile, dim)                                                       \
   VD_KERNEL(attention_sm90_staggered_##name##_d##dim, AttentionRangeParams, kStaggeredThreads, 1, \
             attention_staggered<StaggeredConfig<type, tile>>)
 #define VD_STAGGERED_ALL(type, name) \

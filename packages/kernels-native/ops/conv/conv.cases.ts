@@ -68,6 +68,23 @@ const shapes: Case[] = [
     outGap: 8,
   },
   {
+    name: "3x3 from 3 to 64 in tiles",
+    inputs: { x: { dims: [1, 2, 17, 70, 3], gap: 1 }, weight: [64, 3, 1, 3, 3], bias: [64] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
+    name: "3x3 from 4 to 141 in tiles, padded unevenly, everything, on gaps",
+    inputs: {
+      x: { dims: [2, 2, 10, 33, 4], gap: 3 },
+      weight: [141, 4, 1, 3, 3],
+      bias: [141],
+      frameBias: [2, 2, 141],
+      residual: [2, 2, 10, 34, 141],
+    },
+    attrs: { padding: [0, 0, 2, 0, 1, 2], act: "silu", outScale: 0.5, residualScale: -2 },
+    outGap: 5,
+  },
+  {
     name: "3x3 from 16 to 40",
     inputs: { x: [1, 2, 5, 35, 16], weight: [40, 16, 1, 3, 3], bias: [40] },
     attrs: { padding: around(0, 1) },

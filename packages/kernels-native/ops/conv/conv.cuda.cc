@@ -99,18 +99,42 @@ cuda::Reason few_reason(const MatmulMmaParams& p) {
                          cuda::if_so(p.depth > kFewDepth, {"is for at most # products a result, there are #", {kFewDepth, p.depth}})});
 }
 
+/** Why a row is no 3x3 filter that moves by a pixel. */
+cuda::Reason plain_3x3_reason(const MatmulMmaParams& p) {
+  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0 && p.out[0] == p.source[0];
+  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && !p.upsample;
+  return cuda::first_of({cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"})});
+}
+
 /** Why the kernel for 3x3 filters of many channels to few cannot do the row: it takes a step of one, whole chunks of 32 channels,
  *  16-bit tensor cores, and frames whose elements 31 bits can count. */
 cuda::Reason narrow_reason(const ConvArgs& a, const MatmulMmaParams& p, const cuda::DeviceInfo& device) {
-  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0 && p.out[0] == p.source[0];
-  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && !p.upsample;
   const int64_t elements = static_cast<int64_t>(p.source[1]) * p.source[2] * p.pitch;
   return cuda::first_of(
-      {cuda::copy_engine_reason(a.x, "x"), cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
-       cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"}),
+      {cuda::copy_engine_reason(a.x, "x"), cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)), plain_3x3_reason(p),
        cuda::if_so(p.columns > kNarrowColumns, {"is for at most # output channels, there are #", {kNarrowColumns, p.columns}}),
        cuda::if_so(p.channels % 32 != 0, {"has # channels, which 32 does not divide", {p.channels}, "x"}),
        cuda::if_so(elements >= INT32_MAX, {"has # elements a frame, the most is #", {elements, INT32_MAX - 1}, "x"})});
+}
+
+/** Why the kernel for 3x3 filters of few channels to many cannot do the row. */
+cuda::Reason shallow_reason(const ConvArgs& a, const MatmulMmaParams& p, const cuda::DeviceInfo& device) {
+  return cuda::first_of(
+      {cuda::if_so(a.x.dtype == DType::f32, {"is for 16 bits"}), cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
+       plain_3x3_reason(p),
+       cuda::if_so(p.columns <= kNarrowColumns, {"is for more than # output channels, there are #", {kNarrowColumns, p.columns}}),
+       cuda::if_so(p.channels > kShallowChannels, {"is for at most # channels, x has #", {kShallowChannels, p.channels}})});
+}
+
+/** Adds that kernel, if it can do the row. */
+void add_shallow(const ConvArgs& a, const cuda::MmaProblem& problem, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const MatmulMmaParams& p = problem.params;
+  const std::string name = "conv_shallow_" + cuda::type_name(a.x.dtype);
+  if (!out.allows({name}, shallow_reason(a, p, device))) return;
+  const int64_t tiles = cuda::ceil_div(p.out[1], kShallowTileH) * cuda::ceil_div(p.out[2], kShallowTileW) * a.y.dim(0) * a.y.dim(1);
+  cuda::Variant variant = cuda::mma_variant(problem, name, kShallowThreads, tiles * cuda::ceil_div(p.columns, kShallowColumns));
+  variant.launches.back().overlapped = device.smVersion >= 90;
+  out.add(std::move(variant));
 }
 
 /** Adds the kernel for few output channels that can do the row, if there is one. */
@@ -165,7 +189,11 @@ void add_conv_sm90(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Cand
 cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   cuda::Candidates out(options);
-  if (!a.transposed) add_few_columns(a, mma_problem(a, epilogue), device, out);
+  if (!a.transposed) {
+    const cuda::MmaProblem problem = mma_problem(a, epilogue);
+    add_few_columns(a, problem, device, out);
+    add_shallow(a, problem, device, out);
+  }
   add_conv_thin(a, device, out);
   const bool few = a.x.dtype == DType::f32 && !cuda::floats_fill_tiles(a.y.dim(2) * a.y.dim(3), a.y.channels());
   const bool shallow = few || is_shallow(a, device);

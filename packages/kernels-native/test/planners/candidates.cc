@@ -366,6 +366,7 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, kExplain));
   print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, kExplain));
   print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, kExplain));
+  print("half conv of 4 to 320", conv_cuda_variants(conv(64, 4, 320, f16, f16), device, kExplain));
   print("half conv of 8 to 320", conv_cuda_variants(conv(64, 8, 320, f16, f16), device, kExplain));
   print("half conv of 8 to 320, small", conv_cuda_variants(conv(8, 8, 320, f16, f16), device, kExplain));
   print("half conv depthwise of 48", conv_cuda_variants(grouped_conv(64, 48, 1, f16), device, kExplain));
@@ -448,8 +449,15 @@ void print_attention(const cuda::DeviceInfo& device) {
   fewTokens.heads = 16;
   print("half attention of 64 tokens", attention_cuda_variants(fewTokens, device, kExplain));
   // Channels of a head, keys.
-  for (const auto& [dim, keys] :
-       {std::pair<int64_t, int64_t>{40, 77}, {40, 4096}, {80, 77}, {80, 4096}, {80, 2048}, {96, 4096}, {128, 512}, {128, 1024}, {128, 4096}}) {
+  for (const auto& [dim, keys] : {std::pair<int64_t, int64_t>{40, 77},
+                                  {40, 4096},
+                                  {80, 77},
+                                  {80, 4096},
+                                  {80, 2048},
+                                  {96, 4096},
+                                  {128, 512},
+                                  {128, 1024},
+                                  {128, 4096}}) {
     AttentionArgs cross = attention(4096, 16 * dim, DType::f16);
     cross.heads = 16;
     cross.k = cross.v = tensor({1, 1, keys, 16 * dim}, DType::f16);
