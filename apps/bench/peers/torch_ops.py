@@ -15,7 +15,7 @@ def stored(pattern, dtype):
 
 
 ACTIVATIONS = {"none": lambda x: x, "silu": F.silu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-               "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x)}
+               "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x), "relu": F.relu}
 
 
 NORM_EPS = 1e-5  # of the norm in conv_norm_act

@@ -2,12 +2,12 @@ import { float, oneOf, type Rule, type TensorSpec } from "./define-op";
 import { FLOATS } from "./dtype";
 import { attr, choose, div, type Expr, eq, ge, mod, or } from "./expr";
 
-/** Activation functions; `gelu` is the exact one (erf). The gated ones, last, halve the channels: `geglu` is first half ×
+/** Activation functions; `gelu` is the exact one (erf), `relu` keeps NaN. The gated ones, last, halve the channels: `geglu` is first half ×
  *  gelu(second half), `swiglu` first half × silu(second half). */
-export const ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu", "geglu", "swiglu"] as const;
+export const ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu", "relu", "geglu", "swiglu"] as const;
 
 /** An activation that keeps the number of channels. */
-export const POINTWISE_ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu"] as const;
+export const POINTWISE_ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu", "relu"] as const;
 
 /** The attributes of the epilogue that conv and linear share:
  *  `y = outScale · act(product + bias + frameBias) + residualScale · residual + residual2Scale · residual2`. */

@@ -4,7 +4,7 @@
 
 namespace vd::device {
 
-enum ActivationKind : int { kNone = 0, kSilu = 1, kGelu = 2, kGeluTanh = 3, kQuickGelu = 4, kGeglu = 5, kSwiglu = 6 };
+enum ActivationKind : int { kNone = 0, kSilu = 1, kGelu = 2, kGeluTanh = 3, kQuickGelu = 4, kRelu = 5, kGeglu = 6, kSwiglu = 7 };
 
 inline constexpr float kLog2E = 1.4426950408889634f;
 
@@ -47,6 +47,8 @@ __device__ __forceinline__ float tanh_fast(float x) {
 /** 0.5 x (1 + tanh(u)) = x · sigmoid(2u), u = sqrt(2/π) (x + 0.044715 x³). */
 __device__ __forceinline__ float gelu_tanh(float x) { return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)); }
 __device__ __forceinline__ float quick_gelu(float x) { return x * sigmoid(1.702f * x); }
+/** max(0, x), NaN where x is. */
+__device__ __forceinline__ float relu(float x) { return x < 0.0f ? 0.0f : x; }
 
 /** Activates all of v. kFast: gelu as it suffices for 16-bit results. */
 template <bool kFast = false, int N> __device__ __forceinline__ void activate(float (&v)[N], int act) {
@@ -63,6 +65,9 @@ template <bool kFast = false, int N> __device__ __forceinline__ void activate(fl
   } else if (act == kQuickGelu) {
 #pragma unroll
     for (int i = 0; i < N; ++i) v[i] = quick_gelu(v[i]);
+  } else if (act == kRelu) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) v[i] = relu(v[i]);
   }
 }
 

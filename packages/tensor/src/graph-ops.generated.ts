@@ -109,7 +109,7 @@ export interface BatchNormOptions extends CallOptions {
   /** added to the variance */
   eps: number;
   /** activation of the result; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
 }
 
 /** Arguments of {@link GraphOps.conv}. */
@@ -135,7 +135,7 @@ export interface ConvOptions extends CallOptions {
   /** double height and width by nearest neighbour first; default false */
   upsample?: boolean | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -173,7 +173,7 @@ export interface ConvQ8Options extends CallOptions {
   /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
   padding?: readonly [number, number, number, number, number, number] | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -209,7 +209,7 @@ export interface ConvQ8CodesOptions extends CallOptions {
   /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
   padding?: readonly [number, number, number, number, number, number] | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -243,9 +243,9 @@ export interface ConvWinogradOptions extends CallOptions {
   /** a second one, e.g. the other branch of a blend [B,F,H,W,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation of the normalised channels; default "none" */
-  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -321,7 +321,7 @@ export interface GroupNormOptions extends CallOptions {
   /** added to the variance */
   eps: number;
   /** activation of the result; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
   /** statistics over F, H, W instead of H, W; default false */
   joinFrames?: boolean | undefined;
 }
@@ -347,11 +347,11 @@ export interface GroupNormConvOptions extends CallOptions {
   /** a second one, e.g. the other branch of a blend [B,G,H,W,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation of the normalised channels; default "none" */
-  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
   /** frames of zeros in front of what is normalised and behind it, for 3x1x1 filters; default [0,0] */
   temporalPadding?: readonly [number, number] | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -379,7 +379,7 @@ export interface GroupNormQ8Options extends CallOptions {
   /** added to the variance */
   eps: number;
   /** activation of the result; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
   /** statistics over F, H, W instead of H, W; default false */
   joinFrames?: boolean | undefined;
 }
@@ -447,7 +447,7 @@ export interface LayerNormLinearOptions extends CallOptions {
   /** added to the variance */
   eps: number;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -509,7 +509,7 @@ export interface LinearOptions extends CallOptions {
   /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -537,7 +537,7 @@ export interface LinearQ8Options extends CallOptions {
   /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -567,7 +567,7 @@ export interface LinearQ8CodesOptions extends CallOptions {
   /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
   yScale: Tensor;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -591,7 +591,7 @@ export interface PointwiseOptions extends CallOptions {
   /** factor of b; default 1 */
   bScale?: number | undefined;
   /** activation of the sum; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
 }
 
 /** Arguments of {@link GraphOps.pool}. */

@@ -50,7 +50,7 @@ const WRONG: Readonly<
     g.conv({ name: "m", x: t([1, 1, 2, 2, 3]), weight: t([4, 3, 1, 1, 1]), stride: [1, 1.5, 1] }),
   "short padding": (g, t) =>
     g.conv({ name: "m", x: t([1, 1, 2, 2, 3]), weight: t([4, 3, 1, 1, 1]), padding: [1, 1] as never }),
-  "unknown activation": (g, t) => g.pointwise({ name: "m", a: t([1, 1, 2, 3]), act: "relu" as never }),
+  "unknown activation": (g, t) => g.pointwise({ name: "m", a: t([1, 1, 2, 3]), act: "elu" as never }),
   "no boolean": (g, t) =>
     g.conv({ name: "m", x: t([1, 1, 2, 2, 3]), weight: t([4, 3, 1, 1, 1]), upsample: 1 as never }),
   "unknown argument": (g, t) => g.pointwise({ name: "m", a: t([1, 1, 2, 3]), activation: "silu" } as never),
@@ -136,7 +136,7 @@ describe("a call that does not fit", () => {
         "negative eps: attr: [m] [layer_norm] [eps] expected a number from 0 to 3.4e+38, got -1",
         "fractional stride: attr: [m] [conv] [stride] expected a whole number from 1 to 64, got 1.5",
         "short padding: attr: [m] [conv] [padding] expected a list of 6 numbers, got [1,1]",
-        "unknown activation: attr: [m] [pointwise] [act] expected one of none, silu, gelu, gelu_tanh, quick_gelu, got relu",
+        "unknown activation: attr: [m] [pointwise] [act] expected one of none, silu, gelu, gelu_tanh, quick_gelu, relu, got elu",
         "no boolean: attr: [m] [conv] [upsample] expected true or false, got 1",
         "unknown argument: attr: [m] [pointwise] [activation] expected one of a, b, c, frameBias, aScale, bScale, act, name, out, outputs, got an unknown argument",
         "c without b: attr: [m] [pointwise] [c] expected b where c is given, got 1",

@@ -21,4 +21,5 @@ export const ACTIVATE: Readonly<Record<string, (x: number) => number>> = {
   gelu: (x) => (x / 2) * (1 + erf(x / Math.SQRT2)),
   gelu_tanh: (x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
   quick_gelu: (x) => x / (1 + Math.exp(-1.702 * x)),
+  relu: (x) => Math.max(x, 0),
 };

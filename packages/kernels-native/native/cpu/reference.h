@@ -22,6 +22,7 @@ inline float activate(Activation act, float v) {
     case Activation::gelu: return 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f));
     case Activation::gelu_tanh: return 0.5f * v * (1.0f + std::tanh(0.79788456080286536f * (v + 0.044715f * v * v * v)));
     case Activation::quick_gelu: return v / (1.0f + std::exp(-1.702f * v));
+    case Activation::relu: return v < 0.0f ? 0.0f : v;
     default: return v;
   }
 }

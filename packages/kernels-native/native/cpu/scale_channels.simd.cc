@@ -26,6 +26,7 @@ static void scale_rows(const NormRows& rows, const float* center, const float* s
     case Activation::gelu: return scale_rows_of<Activation::gelu>(rows, center, scale, offset);
     case Activation::gelu_tanh: return scale_rows_of<Activation::gelu_tanh>(rows, center, scale, offset);
     case Activation::quick_gelu: return scale_rows_of<Activation::quick_gelu>(rows, center, scale, offset);
+    case Activation::relu: return scale_rows_of<Activation::relu>(rows, center, scale, offset);
     default: return scale_rows_of<Activation::none>(rows, center, scale, offset);
   }
 }

@@ -11,7 +11,7 @@ enum class AttentionAxis : int32_t { space = 0, time = 1 };
 enum class RotaryPairs : int32_t { adjacent = 0, halves = 1 };
 enum class AttentionScores : int32_t { f8e4m3 = 0, i8 = 1 };
 enum class AttentionValues : int32_t { f8e4m3 = 0, full = 1 };
-enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5, swiglu = 6 };
+enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, relu = 5, geglu = 6, swiglu = 7 };
 enum class FramePadding : int32_t { zeros = 0, replicate = 1 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
 enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };

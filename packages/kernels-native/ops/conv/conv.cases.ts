@@ -55,6 +55,11 @@ const shapes: Case[] = [
     attrs: { upsample: true, padding: around(0, 1) },
   },
   {
+    name: "3x3 from 64 to 64, relu",
+    inputs: { x: [1, 2, 9, 17, 64], weight: [64, 64, 1, 3, 3], bias: [64] },
+    attrs: { padding: around(0, 1), act: "relu" },
+  },
+  {
     name: "3x3 from 8 to 72, everything, on gaps",
     inputs: {
       x: { dims: [2, 2, 9, 19, 8], gap: 8 },

@@ -13,7 +13,7 @@
   X(log, kLog)                  \
   X(sigmoid, kSigmoid)          \
   X(tanh, kTanh)                \
-  X(relu, kRelu)                \
+  X(relu, kReluOf)              \
   X(silu, kSiluOf)              \
   X(gelu, kGeluOf)              \
   X(gelu_tanh, kGeluTanhOf)     \

@@ -31,7 +31,7 @@ enum ElementwiseCode : uint8_t {
   kLog,
   kSigmoid,
   kTanh,
-  kRelu,
+  kReluOf,
   kSiluOf,
   kGeluOf,
   kGeluTanhOf,

@@ -18,7 +18,7 @@ template <bool kFast> __device__ __forceinline__ float unary(int code, float x) 
     case kLog: return logf(x);
     case kSigmoid: return sigmoid(x);
     case kTanh: return kFast ? tanh_fast(x) : tanhf(x);
-    case kRelu: return fmaxf(x, 0.0f);
+    case kReluOf: return fmaxf(x, 0.0f);
     case kSiluOf: return silu(x);
     case kGeluOf: return kFast ? gelu_fast(x) : gelu(x);
     case kGeluTanhOf: return gelu_tanh(x);

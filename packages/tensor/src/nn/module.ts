@@ -21,7 +21,7 @@ export interface EpilogueOptions {
   /** Added after the activation, times residualScale. */
   residual?: Tensor | undefined;
   residual2?: Tensor | undefined;
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
   outScale?: number | undefined;
   residualScale?: number | undefined;
   residual2Scale?: number | undefined;

@@ -75,7 +75,7 @@ export interface BatchNormConfig {
   eps?: number;
   /** Whether the checkpoint has weight and bias; default true. */
   affine?: boolean;
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu";
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu";
 }
 
 /** Normalisation of channels by running statistics, as in evaluation. x: [B,F,H,W,C] → the same shape. Behind a convolution

@@ -136,6 +136,10 @@ export const ROW_CASES: Record<string, Case> = {
     inputs: { x: [1, 1, 5, 4] },
     row: (g, { x }) => g.linear({ name: "l", x: x!, weight: weight(g, [3, 4], 2), act: "quick_gelu" }),
   },
+  "linear with relu": {
+    inputs: { x: [1, 1, 5, 4] },
+    row: (g, { x }) => g.linear({ name: "l", x: x!, weight: weight(g, [3, 4], 2), act: "relu" }),
+  },
   "group norm per frame, of two inputs": {
     inputs: { x: clip, y: [2, 3, 4, 6, 4] },
     row: (g, { x, y }) =>

@@ -25,18 +25,18 @@ function relu(g: Graph, x: Tensor, name: string): Tensor {
   return pixels(y, x.dims[2]!, x.dims[3]!);
 }
 
-/** The first convolution of a block that sees the frame before: over two frames, with zeros before the first. As a stream
- *  it keeps the frame in a state, [1,2,H,W,C]: the one before, then this one. */
+/** The first convolution of a block that sees the frame before, with ReLU: over two frames, with zeros before the first. As
+ *  a stream it keeps the frame in a state, [1,2,H,W,C]: the one before, then this one. */
 function memoryConv(w: Weights, cin: number, cout: number): Module<[x: Tensor, mode: FrameMode]> {
   const weight = filterOverFrames(w, [cout, cin]);
   const bias = w.tensor("bias", [cout]);
   return (g, x, mode) => {
     const padding = (front: number) => [front, 0, 1, 1, 1, 1] as const;
-    if (mode === "clip") return g.conv({ name: w.path, x, weight, bias, padding: padding(1) });
+    if (mode === "clip") return g.conv({ name: w.path, x, weight, bias, padding: padding(1), act: "relu" });
     const both = g.state(`memory ${w.path}`, [1, 2, ...x.dims.slice(2)]);
     const [before, now] = [frameRange(both, 0, 1), frameRange(both, 1, 2)];
     g.copy({ name: `${w.path}.memory`, x: tokens(x), out: tokens(now) });
-    const y = g.conv({ name: w.path, x: both, weight, bias, padding: padding(0) });
+    const y = g.conv({ name: w.path, x: both, weight, bias, padding: padding(0), act: "relu" });
     g.copy({ name: `${w.path}.memory`, x: tokens(x), out: tokens(before) });
     return y;
   };
@@ -47,15 +47,15 @@ function memoryConv(w: Weights, cin: number, cout: number): Module<[x: Tensor, m
 function block(w: Weights, { cin, cout, memory }: TinyLayer & { kind: "block" }): Module<[x: Tensor, mode: FrameMode]> {
   const kernel: [number, number, number] = [1, 3, 3];
   const plain = memory ? undefined : conv(w.at("conv.0"), { cin, cout, kernel });
-  const first = plain ? (g: Graph, x: Tensor) => plain(g, x) : memoryConv(w.at("conv.0"), cin, cout);
+  const first = plain ? (g: Graph, x: Tensor) => plain(g, x, { act: "relu" }) : memoryConv(w.at("conv.0"), cin, cout);
   const [second, third] = [2, 4].map((i) => conv(w.at(`conv.${i}`), { cin: cout, cout, kernel })) as [
     ReturnType<typeof conv>,
     ReturnType<typeof conv>,
   ];
   const skip = cin === cout ? undefined : conv(w.at("skip"), { cin, cout, kernel: [1, 1, 1], bias: false });
   return (g, x, mode) => {
-    const h = relu(g, first(g, x, mode), `${w.path}.conv.0`);
-    const y = relu(g, second(g, h), `${w.path}.conv.2`);
+    const h = first(g, x, mode);
+    const y = second(g, h, { act: "relu" });
     return relu(g, third(g, y, { residual: skip ? skip(g, x) : x }), w.path);
   };
 }
@@ -67,7 +67,8 @@ function decoderLayer(w: Weights, layer: TinyLayer, isFirst: boolean): LayerModu
   if (layer.kind === "block") return block(scope, layer);
   const { cin, cout, kind } = layer;
   const module = conv(scope, { cin, cout, kernel: [1, 3, 3], bias: kind === "conv", upsample: kind === "resample" });
-  return isFirst ? (g, x) => relu(g, module(g, x), scope.path) : (g, x) => module(g, x);
+  const call = isFirst ? { act: "relu" as const } : {};
+  return (g, x) => module(g, x, call);
 }
 
 function encoderLayer(w: Weights, layer: TinyLayer): LayerModule {

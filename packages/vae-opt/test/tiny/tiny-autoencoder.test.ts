@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDevice } from "@vd/kernels-native";
-import { CpuGenerator, writeSafetensors } from "@vd/tensor";
+import { CpuGenerator, layoutGraph, writeSafetensors } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
-import { TinyAutoencoder } from "../../src/index";
+import { TinyAutoencoder, tinyDecoder } from "../../src/index";
+import { openTiny } from "../../src/tiny/open";
 import { noise } from "../support/run-module";
 import { type NamedWeights, type Planes, referenceDecode, referenceEncode } from "./reference";
 
@@ -251,6 +252,16 @@ describe("a tiny autoencoder of pictures", () => {
     ]);
     await check(folder);
   });
+});
+
+it.each(["block", "memory block"] as const)("a %s is three convolutions, and the ReLU behind its sum", async (kind) => {
+  const path = write(join(temporaryFolder(), "half.safetensors"), [
+    ["decoder.", 1, weightsOf(decoderLayers(kind), [4, 3])],
+  ]);
+  const { weights, layers } = (await openTiny(path)).decoder!;
+  const { graph } = layoutGraph((g) => g.output("y", tinyDecoder(weights, layers)(g, g.input("z", [1, 2, 3, 2, 4]))));
+  const rows = graph.rows.map(({ name, op }) => `${op} ${name.replace(/^.*?(?=\d)/, "")}`);
+  expect(rows.slice(1, 6)).toEqual(["conv 1", "conv 3.conv.0", "conv 3.conv.2", "conv 3.conv.4", "elementwise 3.relu"]);
 });
 
 describe("without weights", () => {

@@ -64,6 +64,7 @@ static void store_tile(const Epilogue& e, const float* sums, int64_t sumsPitch, 
     case Activation::gelu: return store_tile_act<Activation::gelu>(e, sums, sumsPitch, rows, first, end, cols);
     case Activation::gelu_tanh: return store_tile_act<Activation::gelu_tanh>(e, sums, sumsPitch, rows, first, end, cols);
     case Activation::quick_gelu: return store_tile_act<Activation::quick_gelu>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::relu: return store_tile_act<Activation::relu>(e, sums, sumsPitch, rows, first, end, cols);
     case Activation::geglu: return store_tile_act<Activation::geglu>(e, sums, sumsPitch, rows, first, end, cols);
     case Activation::swiglu: return store_tile_act<Activation::swiglu>(e, sums, sumsPitch, rows, first, end, cols);
   }

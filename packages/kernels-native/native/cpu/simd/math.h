@@ -59,6 +59,7 @@ static inline Vec normal_cdf(Vec x) {
 static inline Vec silu(Vec x) { return x * sigmoid(x); }
 static inline Vec gelu(Vec x) { return x * normal_cdf(x); }
 static inline Vec quick_gelu(Vec x) { return x * sigmoid(x * Vec::all(1.702f)); }
+static inline Vec relu(Vec x) { return Vec::max(Vec::zero(), x); }
 /** x/2 · (1 + tanh u) = x · sigmoid(2u) with u = √(2/π)·(x + 0.044715·x³). */
 static inline Vec gelu_tanh(Vec x) {
   const Vec cubic = Vec::fma(x * x, Vec::all(0.044715f), Vec::all(1.0f));
@@ -71,6 +72,7 @@ template <Activation ACT> static inline Vec activate(Vec x) {
   if constexpr (ACT == Activation::gelu) return gelu(x);
   if constexpr (ACT == Activation::gelu_tanh) return gelu_tanh(x);
   if constexpr (ACT == Activation::quick_gelu) return quick_gelu(x);
+  if constexpr (ACT == Activation::relu) return relu(x);
   return x;
 }
 

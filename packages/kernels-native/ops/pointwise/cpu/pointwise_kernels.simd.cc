@@ -31,6 +31,7 @@ static void combine(float* y, const float* a, const float* b, const float* c, co
     case Activation::gelu: return combine_of<Activation::gelu>(y, a, b, c, frameBias, n, aScale, bScale);
     case Activation::gelu_tanh: return combine_of<Activation::gelu_tanh>(y, a, b, c, frameBias, n, aScale, bScale);
     case Activation::quick_gelu: return combine_of<Activation::quick_gelu>(y, a, b, c, frameBias, n, aScale, bScale);
+    case Activation::relu: return combine_of<Activation::relu>(y, a, b, c, frameBias, n, aScale, bScale);
     default: return combine_of<Activation::none>(y, a, b, c, frameBias, n, aScale, bScale);
   }
 }

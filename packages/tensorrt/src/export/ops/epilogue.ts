@@ -25,6 +25,8 @@ export function activated(c: ExportContext, x: string, act: string): string {
       return c.writer.node("Gelu", [x]);
     case "gelu_tanh":
       return c.writer.node("Gelu", [x], { approximate: "tanh" });
+    case "relu":
+      return c.writer.node("Relu", [x]);
     default:
       return x;
   }

@@ -127,10 +127,12 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     ],
     note: "probabilities are not rounded, as in the definition",
   },
-  batch_norm: { nodes: ["BatchNormalization", "Gelu", "Mul", "Sigmoid"] },
-  conv: { nodes: ["Add", "Conv", "ConvTranspose", "Gelu", "Mul", "Pad", "ReduceMean", "Resize", "Sigmoid", "Sub"] },
+  batch_norm: { nodes: ["BatchNormalization", "Gelu", "Mul", "Relu", "Sigmoid"] },
+  conv: {
+    nodes: ["Add", "Conv", "ConvTranspose", "Gelu", "Mul", "Pad", "ReduceMean", "Relu", "Resize", "Sigmoid", "Sub"],
+  },
   conv_q8: {
-    nodes: ["Add", "Conv", "ConvTranspose", "DequantizeLinear", "Gelu", "Mul", "ReduceMean", "Sigmoid", "Sub"],
+    nodes: ["Add", "Conv", "ConvTranspose", "DequantizeLinear", "Gelu", "Mul", "ReduceMean", "Relu", "Sigmoid", "Sub"],
     note: DEQUANTISED,
   },
   conv_q8_codes: {
@@ -150,7 +152,7 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     note: DEQUANTISED,
   },
   conv_winograd: {
-    nodes: ["Add", "Conv", "Gelu", "Mul", "Sigmoid", "Sub"],
+    nodes: ["Add", "Conv", "Gelu", "Mul", "Relu", "Sigmoid", "Sub"],
     note: "a plain convolution: which products are saved is the runtime's affair",
   },
   copy: { nodes: [], note: "another name for the same values" },
@@ -180,9 +182,9 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     nodes: ["Add", "Clip", "IsNaN", "Mul", "Round", "Where"],
     note: "levels are uint8 where they leave the model",
   },
-  group_norm: { nodes: ["Add", "Gelu", "InstanceNormalization", "Mul", "Sigmoid", "Sub"] },
+  group_norm: { nodes: ["Add", "Gelu", "InstanceNormalization", "Mul", "Relu", "Sigmoid", "Sub"] },
   group_norm_conv: {
-    nodes: ["Add", "Conv", "Gelu", "Mul", "ReduceMean", "Sigmoid", "Sub"],
+    nodes: ["Add", "Conv", "Gelu", "Mul", "ReduceMean", "Relu", "Sigmoid", "Sub"],
     note: "a norm and a convolution: what kernels keep out of memory is the runtime's affair",
   },
   group_norm_q8: {
@@ -209,7 +211,7 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     note: "ONNX Runtime takes the variance as a difference of squares, which is less exact where the mean is large",
   },
   layer_norm_linear: {
-    nodes: ["Add", "Gelu", "Gemm", "LayerNormalization", "Mul", "Sigmoid"],
+    nodes: ["Add", "Gelu", "Gemm", "LayerNormalization", "Mul", "Relu", "Sigmoid"],
     note: "a norm and a product, with what is said of layer_norm; what kernels keep out of memory is the runtime's affair",
   },
   layer_norm_q8: {
@@ -231,8 +233,8 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
   },
   layout_in: { nodes: ["Add", "Mul"] },
   layout_out: { nodes: ["Add", "Mul"] },
-  linear: { nodes: ["Add", "Gelu", "Gemm", "Mul", "Sigmoid"] },
-  linear_q8: { nodes: ["Add", "DequantizeLinear", "Gelu", "Gemm", "Mul", "Pad", "Sigmoid"], note: DEQUANTISED },
+  linear: { nodes: ["Add", "Gelu", "Gemm", "Mul", "Relu", "Sigmoid"] },
+  linear_q8: { nodes: ["Add", "DequantizeLinear", "Gelu", "Gemm", "Mul", "Pad", "Relu", "Sigmoid"], note: DEQUANTISED },
   linear_q8_codes: {
     nodes: [
       "Add",
@@ -250,7 +252,7 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     ],
     note: DEQUANTISED,
   },
-  pointwise: { nodes: ["Add", "Gelu", "Mul", "Sigmoid"] },
+  pointwise: { nodes: ["Add", "Gelu", "Mul", "Relu", "Sigmoid"] },
   pool: { nodes: ["AveragePool", "MaxPool"] },
   quantize: {
     nodes: [
