@@ -173,8 +173,7 @@ class ConvSimd final : public PreparedRow {
       }
       const int64_t count = gather(phase, origins, segments);
       if (pixels.inStrip && count > 0) fetch_ahead(epilogue, panel, segments[count - 1], rows);
-      multiply(phase, panel, segments, count, sums);
-      kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 0, rows.count, panel.cols);
+      multiply(epilogue, phase, panel, segments, count, rows, sums);
     }
   }
 
@@ -205,12 +204,17 @@ class ConvSimd final : public PreparedRow {
     ++place.clip;
   }
 
-  /** sums [kTileRows, kMaxPanelCols] of one tile. */
-  void multiply(const Phase& phase, const Panel& panel, const GemmSegment* segments, int64_t count, float* sums) const {
+  /** Results of one tile, by way of sums [kTileRows, kMaxPanelCols]. */
+  void multiply(const Epilogue& epilogue, const Phase& phase, const Panel& panel, const GemmSegment* segments, int64_t count,
+                const TileRows& rows, float* sums) const {
     const PackedPanels& panels = phase.panels;
-    if (!isNarrow_) return kernels_.gemm_tile({segments, count, panels.panel(panel), panels.type, panel.vecs, sums, kMaxPanelCols});
+    if (!isNarrow_) {
+      const GemmTile tile{segments, count, panels.panel(panel), panels.type, panel.vecs, sums, kMaxPanelCols};
+      return kernels_.gemm_store(tile, epilogue, rows, panel.cols);
+    }
     const auto* columns = reinterpret_cast<const float*>(panels.block->data());
     kernels_.dot_tile({segments, count, columns, panels.k, panel.cols.outCols, sums, kMaxPanelCols});
+    kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 0, rows.count, panel.cols);
   }
 
   void locate(const ConvPhase& shape, const Place& at, int r, TileRows& rows, Origin* origins) const {

@@ -63,8 +63,7 @@ class LinearSimd final : public PreparedRow {
         rows.pixel[r] = pixel;
         rows.frame[r] = frameMap_.row(pixel);
       }
-      kernels_.gemm_tile(tile);
-      kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 0, rows.count, panel.cols);
+      kernels_.gemm_store(tile, epilogue, rows, panel.cols);
     }
   }
 
