@@ -50,7 +50,7 @@ export {
   type TileChoice,
 } from "./decoding/pieces";
 export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";
-export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
+export { type DecodeShape, decodeStage, type StageRunner, spatialBytesOf, type VaeStage } from "./decoding/stages";
 export { availableBytes, freeHostBytes, type MemoryUse, mostBytes, usableBytes } from "./decoding/usable-memory";
 export {
   decodeOnTeam,

@@ -13,7 +13,7 @@ import {
   unetRewritings,
 } from "@vd/svd-pipeline";
 import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall } from "@vd/tensor";
-import { spatialFactor } from "@vd/vae-opt";
+import { spatialBytesOf, spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";
 
@@ -50,7 +50,7 @@ export interface PartContext {
 }
 
 /** The shapes of all stages of a measured run. */
-export function stageShapeOf({ models, options, ...recording }: PartContext): StageShape {
+export function stageShapeOf({ models, options, device, ...recording }: PartContext): StageShape {
   const { dtype, decoder, convolutions, fusedNorm, fusedLayerNorm } = recording;
   const { numFrames, width, height } = options;
   const factor = spatialFactor(models.vae.config);
@@ -66,6 +66,7 @@ export function stageShapeOf({ models, options, ...recording }: PartContext): St
     convolutions,
     fusedNorm,
     fusedLayerNorm,
+    spatialBytes: spatialBytesOf(device),
   };
 }
 

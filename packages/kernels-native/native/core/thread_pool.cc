@@ -18,6 +18,9 @@ constexpr int64_t kRoundLimit = int64_t{1} << 31;
 /** How long a thread spins before it sleeps: about what waking it costs. */
 constexpr auto kSpin = std::chrono::microseconds(60);
 constexpr int kPausesPerClock = 32;
+/** A thread takes this part of its share of what is left of a loop at once, so that ever fewer indices are taken. One by one, threads wait
+ * for each other's tickets: 600 indices of 4 us on two cores of a Zen 5 took 3 % longer. */
+constexpr int64_t kShareParts = 8;
 
 constexpr uint64_t ticket_of(uint32_t round, uint32_t index) { return (static_cast<uint64_t>(round) << 32) | index; }
 constexpr uint32_t round_of(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
@@ -131,19 +134,24 @@ bool ThreadPool::run_next(int worker) {
     const Call call = call_.load();
     const uint32_t index = index_of(ticket);
     if (index == kClosed || index >= count) return false;
-    if (!ticket_.compare_exchange_weak(ticket, ticket + 1)) continue;
-    if (!failed_.load()) {
-      try {
-        call(body, first + index, worker);
-      } catch (...) {
-        fail(std::current_exception());
-      }
-    }
-    if (done_.fetch_add(1) + 1 == count && callerSleeps_.load()) {
+    const auto taken = static_cast<uint32_t>(std::max<int64_t>(1, (count - index) / (kShareParts * threads_)));
+    if (!ticket_.compare_exchange_weak(ticket, ticket + taken)) continue;
+    run_indices(first + index, taken, body, call, worker);
+    if (done_.fetch_add(taken) + taken == count && callerSleeps_.load()) {
       std::lock_guard lock(sleepMutex_);
       finished_.notify_all();
     }
     return true;
+  }
+}
+
+void ThreadPool::run_indices(int64_t first, uint32_t count, void* body, Call call, int worker) {
+  for (int64_t i = first; i < first + count && !failed_.load(); ++i) {
+    try {
+      call(body, i, worker);
+    } catch (...) {
+      fail(std::current_exception());
+    }
   }
 }
 

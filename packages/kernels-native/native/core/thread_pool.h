@@ -42,6 +42,8 @@ class ThreadPool {
    *  does their work. Under sleepMutex_. */
   void place_team();
   bool run_next(int worker);
+  /** Runs indices that a thread has taken; none behind one that throws. */
+  void run_indices(int64_t first, uint32_t count, void* body, Call call, int worker);
   void work(int worker);
   bool has_work(uint64_t ticket) const;
   void fail(std::exception_ptr error);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "../core/activation.h"
-#include "../core/float_element.h"
 #include "code_kernels.h"
 #include "scale_channels.h"
 #include "tile_epilogue.h"
@@ -43,15 +42,24 @@ class ChannelNorm final : public PreparedRow {
 
   size_t scratch_bytes() const override {
     const int64_t rounded = leaves_codes() ? kRoundedPixels : 0;
-    return std::max(statistics_.scratch_bytes(), static_cast<size_t>((3 + rounded) * shape_.channels) * sizeof(float));
+    return std::max(statistics_.scratch_bytes(), static_cast<size_t>((2 + rounded) * shape_.channels) * sizeof(float));
   }
 
   const char* name() const override { return name_; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const bool given = args_.stats.present();
     if (leaves_codes()) inverse_ = 1.0f / *yScale_.as<float>();
+    // Read anew for each run: a few hundred floats, which need not be constant.
+    weight_ = as_floats(args_.weight);
+    bias_ = as_floats(args_.bias);
     const GroupStats stats{given ? args_.stats.as<float>() : ownStats_.data(), given ? args_.stats.pitch : 2};
     const int64_t blocks = shape_.blocks();
+    if (!given && blocks == 1) {
+      return pool.parallel_for(shape_.regions, [&](int64_t region, int worker) {
+        statistics_.run_region(region, scratch.of(worker), ownStats_.data(), 2);
+        normalise(region, 0, stats, reinterpret_cast<float*>(scratch.of(worker)));
+      });
+    }
     const int64_t batch = batch_regions();
     for (int64_t first = 0; first < shape_.regions; first += batch) {
       const int64_t end = std::min(shape_.regions, first + batch);
@@ -71,19 +79,18 @@ class ChannelNorm final : public PreparedRow {
   void normalise(int64_t region, int64_t block, const GroupStats& stats, float* factors) const {
     float* center = factors;
     float* scale = center + shape_.channels;
-    float* offset = scale + shape_.channels;
     const float* group = stats.data + stats.pitch * region * shape_.groups;
     const int64_t width = shape_.group_channels();
-    for (int64_t c = 0; c < shape_.channels; ++c) {
-      if (c > 0 && c % width == 0) group += stats.pitch;
-      center[c] = group[0];
-      scale[c] = group[1] * load_element(args_.weight.data, args_.weight.dtype, c);
-      offset[c] = load_element(args_.bias.data, args_.bias.dtype, c);
+    for (int64_t c = 0; c < shape_.channels; group += stats.pitch) {
+      for (const int64_t end = c + width; c < end; ++c) {
+        center[c] = group[0];
+        scale[c] = group[1] * weight_[static_cast<size_t>(c)];
+      }
     }
     const int64_t inRegion = block * kNormBlockPixels;
     const int64_t first = region * shape_.regionPixels + inRegion, count = std::min(kNormBlockPixels, shape_.regionPixels - inRegion);
     if (!leaves_codes()) return scale_rows(first, count, factors, args_.y.as<float>() + first * args_.y.pitch, args_.y.pitch);
-    float* numbers = offset + shape_.channels;
+    float* numbers = scale + shape_.channels;
     for (int64_t pixel = 0; pixel < count; pixel += kRoundedPixels) {
       const int64_t few = std::min(kRoundedPixels, count - pixel);
       scale_rows(first + pixel, few, factors, numbers, shape_.channels);
@@ -93,7 +100,7 @@ class ChannelNorm final : public PreparedRow {
     }
   }
 
-  /** Pixels from `first` on, by the factors [3, channels], to y. */
+  /** Pixels from `first` on, by the factors [2, channels] and the bias, to y. */
   void scale_rows(int64_t first, int64_t count, const float* factors, float* y, int64_t yPitch) const {
     for (const NormPart& part : shape_.parts) {
       NormRows rows{};
@@ -104,7 +111,7 @@ class ChannelNorm final : public PreparedRow {
       rows.numPixels = count;
       rows.channels = part.channels;
       const float* center = factors + part.firstChannel;
-      kernels_.rows(rows, center, center + shape_.channels, center + 2 * shape_.channels, args_.act);
+      kernels_.rows(rows, center, center + shape_.channels, bias_.data() + part.firstChannel, args_.act);
     }
   }
 
@@ -115,7 +122,7 @@ class ChannelNorm final : public PreparedRow {
   const CodeKernels& codeKernels_;
   NormShape shape_;
   NormStatistics statistics_;
-  std::vector<float> ownStats_;
+  std::vector<float> ownStats_, weight_, bias_;
   float inverse_ = 1;
 };
 

@@ -93,6 +93,8 @@ struct Kernels {
   /** Applies the epilogue to rows [first, end) of a tile's sums [rows, sumsPitch] and writes y. */
   void (*store_tile)(const Epilogue& epilogue, const float* sums, int64_t sumsPitch, const TileRows& rows, int first, int end,
                      const TileCols& cols);
+  /** Does both, with all rows of the tile; what its sums are left with is of no use. */
+  void (*gemm_store)(const GemmTile& tile, const Epilogue& epilogue, const TileRows& rows, const TileCols& cols);
 };
 
 VD_DECLARE_KERNEL_TABLE(Kernels, kernels)

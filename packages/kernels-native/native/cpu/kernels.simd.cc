@@ -2,8 +2,7 @@
 #include "kernels.h"
 
 #include "simd/dots.h"
-#include "simd/epilogue.h"
-#include "simd/gemm.h"
+#include "simd/gemm_store.h"
 
 namespace vd::cpu::VD_ISA {
 
@@ -13,6 +12,7 @@ const Kernels kernels = {
     .gemm_tile = gemm_tile,
     .dot_tile = dot_tile,
     .store_tile = store_tile,
+    .gemm_store = gemm_store,
 };
 
 }  // namespace vd::cpu::VD_ISA

@@ -21,6 +21,12 @@ void NormStatistics::run(ThreadPool& pool, const Scratch& scratch, float* stats,
   }
 }
 
+void NormStatistics::run_region(int64_t region, std::byte* scratch, float* stats, int64_t pitch) {
+  auto* sums = reinterpret_cast<double*>(scratch);
+  sum_block(region, 0, sums);
+  finish(region, stats + pitch * region * shape_.groups, pitch, sums);
+}
+
 void NormStatistics::sum_block(int64_t region, int64_t block, double* channelSums) {
   double* squares = channelSums + shape_.channels;
   const int64_t first = block * kNormBlockPixels;

@@ -55,6 +55,8 @@ class NormStatistics {
   size_t scratch_bytes() const { return static_cast<size_t>(2 * shape_.channels) * sizeof(double); }
   /** stats [regions, groups, 2] with `pitch` floats from one group to the next, for regions [first, end). */
   void run(ThreadPool& pool, const Scratch& scratch, float* stats, int64_t pitch, int64_t first, int64_t end);
+  /** Those of one region of a single block, with a worker's scratch. */
+  void run_region(int64_t region, std::byte* scratch, float* stats, int64_t pitch);
 
  private:
   void sum_block(int64_t region, int64_t block, double* channelSums);

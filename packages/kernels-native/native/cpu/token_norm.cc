@@ -4,20 +4,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "../core/float_element.h"
 #include "code_scale.h"
+#include "norm_rows.h"
 #include "token_norm_kernels.h"
 
 namespace vd::cpu {
 namespace {
 
 constexpr int64_t kBlockTokens = 64;
-
-std::vector<float> as_floats(const Tensor& t) {
-  std::vector<float> values(t.present() ? static_cast<size_t>(t.channels()) : 0);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = load_element(t.data, t.dtype, static_cast<int64_t>(i));
-  return values;
-}
 
 const float* start_of(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 

@@ -48,8 +48,41 @@ template <bool kLearned> static void layer_norm_of(const float* x, float* y, int
   }
 }
 
+/** The same with learned weights over as many channels as stay in registers. */
+template <int VECS> static void layer_norm_held(const float* x, float* y, const TokenAffine& affine, float eps) {
+  constexpr float kCount = VECS * Vec::kWidth;
+  Vec v[VECS], total = Vec::zero();
+#pragma GCC unroll 8
+  for (int i = 0; i < VECS; ++i) {
+    __builtin_prefetch(x + i * Vec::kWidth + kAhead);
+    v[i] = Vec::load(x + i * Vec::kWidth);
+    total = total + v[i];
+  }
+  const Vec center = Vec::all(total.sum() / kCount);
+  Vec rest = Vec::zero(), square = Vec::zero();
+#pragma GCC unroll 8
+  for (int i = 0; i < VECS; ++i) {
+    v[i] = v[i] - center;
+    rest = rest + v[i];
+    square = Vec::fma(v[i], v[i], square);
+  }
+  const float correction = rest.sum() / kCount;
+  const float variance = square.sum() / kCount - correction * correction;
+  const Vec shift = Vec::all(correction);
+  const Vec rstd = Vec::all(1.0f / __builtin_sqrtf((variance > 0 ? variance : 0) + eps));
+#pragma GCC unroll 8
+  for (int i = 0; i < VECS; ++i) {
+    const int64_t c = i * Vec::kWidth;
+    finish<true>((v[i] - shift) * rstd, affine, c, Vec::kWidth).store(y + c);
+  }
+}
+
 static void layer_norm(const float* x, float* y, int64_t channels, const TokenAffine& a, float eps) {
-  if (a.weight && a.bias && !a.scale && !a.shift) return layer_norm_of<true>(x, y, channels, a, eps);
+  if (a.weight && a.bias && !a.scale && !a.shift) {
+    if (channels == 4 * Vec::kWidth) return layer_norm_held<4>(x, y, a, eps);
+    if (channels == 8 * Vec::kWidth) return layer_norm_held<8>(x, y, a, eps);
+    return layer_norm_of<true>(x, y, channels, a, eps);
+  }
   layer_norm_of<false>(x, y, channels, a, eps);
 }
 

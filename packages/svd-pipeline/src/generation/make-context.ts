@@ -1,6 +1,6 @@
 import type { Device } from "@vd/kernels-native";
 import { ownTurn } from "@vd/tensor";
-import { mostBytes, usableBytes } from "@vd/vae-opt";
+import { mostBytes, spatialBytesOf, usableBytes } from "@vd/vae-opt";
 import { samplingFor } from "../denoising/chosen-sampling";
 import { callsFor } from "../denoising/chosen-savings";
 import { requireWhole } from "../devices/require-whole";
@@ -49,7 +49,11 @@ export async function makeContext(
 ): Promise<GenerationContext> {
   const { options, checked } = await withSize(wanted, given.checked, factor);
   const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
-  const decoding = { decoder: eightBits?.decoder, fusedNorm: normsAreFused(device, precision) };
+  const decoding = {
+    decoder: eightBits?.decoder,
+    fusedNorm: normsAreFused(device, precision),
+    spatialBytes: spatialBytesOf(device),
+  };
   const denoising = { fusedLayerNorm: normsAreFused(denoisingDevice(opened), precision) };
   const shape = { ...stageShape(checked, options, factor, precision), ...decoding, ...denoising };
   await ownTurn();

@@ -42,6 +42,8 @@ export interface StageShape {
   convolutions?: ConvolutionMethod | undefined;
   /** Whether the decoder's convolutions normalise channel groups by themselves; default false. */
   fusedNorm?: boolean | undefined;
+  /** Bytes that the decoder's layers of single frames had better work in at a time; default: no limit. */
+  spatialBytes?: number | undefined;
   /** Whether the denoiser's linear layers normalise tokens by themselves where that gains; default false. */
   fusedLayerNorm?: boolean | undefined;
 }
@@ -280,14 +282,14 @@ export function sampleStage(
 
 /** What decides the shapes of decoding `numFrames` of a generation's frames. */
 export function decodeShape(
-  { width, height, factor, dtype = "f32", decoder, convolutions, fusedNorm = false }: StageShape,
+  { width, height, factor, dtype = "f32", decoder, convolutions, fusedNorm = false, spatialBytes }: StageShape,
   numFrames: number,
 ): DecodeShape {
   const rewrite = rewriteOf({
     ...{ fusedSilu: true, fusedUpsample: true, fusedNorm },
     ...{ winograd: convolutions === "winograd", fp8: decoder === "fp8" },
   });
-  return { numFrames, height: height / factor, width: width / factor, dtype, rewrite };
+  return { numFrames, height: height / factor, width: width / factor, dtype, rewrite, spatialBytes };
 }
 
 /** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */

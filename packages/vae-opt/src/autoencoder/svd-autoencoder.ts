@@ -4,7 +4,7 @@ import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
 import { smallerPieces } from "../decoding/smaller-pieces";
-import type { DecodeShape } from "../decoding/stages";
+import { type DecodeShape, spatialBytesOf } from "../decoding/stages";
 import { checkMemoryUse, type MemoryUse, spareBytes } from "../decoding/usable-memory";
 import { OptimizableModel } from "../optimization/optimizable-model";
 import { rewriteOf } from "../optimization/rewrite";
@@ -259,6 +259,7 @@ export class SvdAutoencoder extends OptimizableModel {
       dtype: PRECISIONS[switches.precision],
       latentScale: scaled ? undefined : 1,
       rewrite: rewriteOf(switches),
+      spatialBytes: spatialBytesOf(this.device),
     };
     const key = JSON.stringify([shape, switches]);
     if (this.known.key !== key) this.known = { key, stages: { memories: new Map() } };

@@ -1,6 +1,7 @@
 import { countOf } from "@vd/kernels-native";
 import {
   conv,
+  elementBytes,
   type FrameChunks,
   frameChunks,
   frameRange,
@@ -184,6 +185,9 @@ export interface DecodeOptions {
    *  of them in the same memory. Every number gives the same bits. Default: all, with norms that find the statistics of all frames
    *  themselves, which differ by rounding. */
   chunkFrames?: number | undefined;
+  /** With `chunkFrames`, for one clip: bytes that what sees no other frames had better work in at a time, so that a cache holds them.
+   *  Every number gives the same bits. Default: as many as `chunkFrames` allows. */
+  spatialBytes?: number | undefined;
 }
 
 /** How to decode the beginning. */
@@ -238,16 +242,22 @@ export interface Decoder {
 interface Cut {
   /** Elements that a part may work in beside the maps; no limit for all frames at once. */
   room: number;
+  /** Elements that parts that see no other frames had better work in. */
+  cached: number;
 }
 
 /** How the stages cut the clip z; undefined where each has a norm of its own over all of it. */
-function cutOf(z: Tensor, { chunkFrames }: DecodeOptions, stages: readonly Stage[]): Cut | undefined {
+function cutOf(z: Tensor, options: DecodeOptions, stages: readonly Stage[]): Cut | undefined {
+  const { chunkFrames, spatialBytes = Number.POSITIVE_INFINITY } = options;
   const [batch, numFrames] = z.dims as [number, number];
   if (chunkFrames === undefined) return undefined;
-  if (batch !== 1 || chunkFrames >= numFrames) return { room: Number.POSITIVE_INFINITY };
+  const all = Number.POSITIVE_INFINITY;
+  if (batch !== 1) return { room: all, cached: all };
+  const cached = spatialBytes / elementBytes(z.dtype);
+  if (chunkFrames >= numFrames) return { room: all, cached };
   const [, ...results] = sizesOf(z.dims, stages);
   const most = Math.max(1, ...results.map((dims, i) => workOf(dims, stages[i]!.workChannels)));
-  return { room: chunkFrames * most };
+  return { room: chunkFrames * most, cached };
 }
 
 /** Elements of `channels` for each pixel of a frame of dims [B,F,H,W,C]. */
@@ -257,10 +267,16 @@ const workOf = ([, , height, width]: readonly number[], channels: number): numbe
 const evenChunks = (numFrames: number, size: number): FrameChunks =>
   frameChunks(numFrames, Math.ceil(numFrames / Math.ceil(numFrames / Math.max(Math.min(size, numFrames), 1))));
 
+/** Most parts that a cache is worth: a part takes rows of its own. */
+const MOST_CACHED_PARTS = 32;
+
 /** The parts of a spatial half with a result of `dims`. */
 function spatialParts(cut: Cut | undefined, dims: readonly number[], workChannels: number): FrameChunks {
-  const room = cut?.room ?? Number.POSITIVE_INFINITY;
-  return evenChunks(dims[1]!, Math.floor(room / workOf(dims, workChannels)));
+  const numFrames = dims[1]!;
+  if (!cut) return [[0, numFrames]];
+  const framesIn = (room: number) => Math.floor(room / workOf(dims, workChannels));
+  const cached = Math.max(framesIn(cut.cached), Math.ceil(numFrames / MOST_CACHED_PARTS));
+  return evenChunks(numFrames, Math.min(framesIn(cut.room), cached));
 }
 
 /** The parts of the half of a stage that sees all frames, and a place for what is between its convolutions, if there is room for all of it. */

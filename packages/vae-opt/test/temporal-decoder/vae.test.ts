@@ -1,3 +1,4 @@
+import { layoutGraph } from "@vd/tensor";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseVaeConfig, spatialFactor, temporalVae, type VaeConfig } from "../../src/index";
@@ -107,6 +108,18 @@ describe("decoding", () => {
     expect(peaks[2]).toBeLessThan(peaks[1]!);
   });
 
+  it("in parts that a cache holds records single frames where those are large", () => {
+    const rowsOf = (spatialBytes?: number) => {
+      const layout = layoutGraph((g) => {
+        g.output("y", decode(g, g.input("z", dims), { chunkFrames: 8, spatialBytes }));
+      });
+      const named = (part: string) => layout.graph.rows.filter(({ name }) => name.endsWith(part)).length;
+      return { spatial: named("spatial_res_block.conv1"), temporal: named("temporal_res_block.conv1") };
+    };
+    const { spatial, temporal } = rowsOf();
+    expect(rowsOf(1)).toEqual({ spatial: 8 * spatial, temporal });
+  });
+
   it.each([
     ["maps that grow", [32, 64, 64, 64], 2],
     ["a map that shrinks", [32, 256], 1],
@@ -117,9 +130,11 @@ describe("decoding", () => {
     );
     for (const numFrames of [1, 2, 3, 5, 9, 14]) {
       const latents = noise(numFrames * 2 * 3 * 4);
-      const inParts = (chunkFrames: number) =>
-        runModule((g, x) => vae.decode(g, x, { chunkFrames }), [1, numFrames, 2, 3, 4], latents);
+      const inParts = (chunkFrames: number, spatialBytes?: number) =>
+        runModule((g, x) => vae.decode(g, x, { chunkFrames, spatialBytes }), [1, numFrames, 2, 3, 4], latents);
       const whole = await inParts(numFrames);
+      for (const spatialBytes of [1, 1 << 16])
+        expect(relativeDistance((await inParts(numFrames, spatialBytes)).values, whole.values), "cached").toBe(0);
       for (let chunkFrames = 1; chunkFrames < numFrames; chunkFrames++)
         expect(relativeDistance((await inParts(chunkFrames)).values, whole.values), `${chunkFrames}`).toBe(0);
     }

@@ -21,6 +21,21 @@ template <bool PLAIN> static inline void finish(const Epilogue& e, Vec value, in
   store_n(value, e.y + pixel * e.yPitch + col, n);
 }
 
+/** A vector of y before `finish`, from its sum and, gated, that of its gate. frameBias: at its column, or null. */
+template <Activation ACT, bool PLAIN>
+static inline Vec activated(const Epilogue& e, Vec value, Vec gate, const float* frameBias, int64_t n) {
+  if constexpr (!PLAIN) {
+    if (frameBias) value = value + load_n(frameBias, n);
+  }
+  if constexpr (is_gated(ACT)) {
+    if constexpr (!PLAIN) {
+      if (frameBias) gate = gate + load_n(frameBias + e.gateOffset, n);
+    }
+    return value * activate<gate_of(ACT)>(gate);
+  }
+  return activate<ACT>(value);
+}
+
 /** `PLAIN`: nothing but bias and activation. */
 template <Activation ACT, bool PLAIN>
 static void store_tile_of(const Epilogue& e, const float* sums, int64_t sumsPitch, const TileRows& rows, int first, int end,
@@ -34,25 +49,19 @@ static void store_tile_of(const Epilogue& e, const float* sums, int64_t sumsPitc
     for (int r = first; r < end; ++r) {
       const float* row = sums + r * sumsPitch + c;
       const float* frameBias = !PLAIN && e.frameBias ? e.frameBias + rows.frame[r] * e.frameBiasPitch + cols.outCol + c : nullptr;
-      Vec value = Vec::load(row) + biasHere;
-      if (frameBias) value = value + load_n(frameBias, n);
-      if constexpr (is_gated(ACT)) {
-        Vec second = Vec::load(row + gate) + gateBias;
-        if (frameBias) second = second + load_n(frameBias + e.gateOffset, n);
-        value = value * activate<gate_of(ACT)>(second);
-      } else {
-        value = activate<ACT>(value);
-      }
+      const Vec second = is_gated(ACT) ? Vec::load(row + gate) + gateBias : Vec::zero();
+      const Vec value = activated<ACT, PLAIN>(e, Vec::load(row) + biasHere, second, frameBias, n);
       finish<PLAIN>(e, value, rows.pixel[r], cols.outCol + c, n);
     }
   }
 }
 
+static inline bool is_plain(const Epilogue& e) { return !e.frameBias && !e.residual && !e.residual2 && e.outScale == 1.0f; }
+
 template <Activation ACT>
 static void store_tile_act(const Epilogue& e, const float* sums, int64_t sumsPitch, const TileRows& rows, int first, int end,
                            const TileCols& cols) {
-  const bool plain = !e.frameBias && !e.residual && !e.residual2 && e.outScale == 1.0f;
-  if (plain) return store_tile_of<ACT, true>(e, sums, sumsPitch, rows, first, end, cols);
+  if (is_plain(e)) return store_tile_of<ACT, true>(e, sums, sumsPitch, rows, first, end, cols);
   store_tile_of<ACT, false>(e, sums, sumsPitch, rows, first, end, cols);
 }
 

@@ -87,8 +87,8 @@ static inline __attribute__((always_inline)) void add_chain(const GemmSegment& s
   }
 }
 
-template <DType TYPE, int VECS> static void gemm_tile_of(const GemmTile& tile) {
-  TileSums<VECS> sums;
+/** Adds up a tile but for its last chain, which stays in `sums`. Returns whether it is the only one; others are in the tile's sums. */
+template <DType TYPE, int VECS> static inline __attribute__((always_inline)) bool sum_chains(const GemmTile& tile, TileSums<VECS>& sums) {
   sums.clear();
   bool isFirst = true;
   int64_t chain = tile.numSegments > 0 ? tile.segments[0].panelRow / tile.chain : 0;
@@ -108,6 +108,12 @@ template <DType TYPE, int VECS> static void gemm_tile_of(const GemmTile& tile) {
       add_chain<TYPE, VECS>(segment, tile.panel, first, first + tile.chain < segment.k ? tile.chain : segment.k - first, sums);
     }
   }
+  return isFirst;
+}
+
+template <DType TYPE, int VECS> static void gemm_tile_of(const GemmTile& tile) {
+  TileSums<VECS> sums;
+  const bool isFirst = sum_chains<TYPE, VECS>(tile, sums);
   sums.finish(tile.sums, tile.sumsPitch, isFirst);
 }
 
