@@ -9,6 +9,8 @@
 // last ones are done. Scores of tile j + 1 are issued before the probabilities of tile j are multiplied with V. Blocks take the longest
 // tiles first, in turns from both ends, so that all have about the same work.
 #pragma once
+#include <type_traits>
+
 #include "../../device/attention_work.cuh"
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
@@ -31,6 +33,8 @@ template <class T_, int kTileIndex, bool kMasked_> struct RangeConfig {
   static constexpr RangeTile kTile = kRangeTiles[kTileIndex];
   static constexpr int kDim = kTile.dim, kConsumers = kTile.consumers, kRows = range_rows(kTile), kSlices = range_slices(kTile);
   static constexpr bool kMasked = kMasked_;
+  /** Whether queries stand in registers, where that was faster on an H100: docs/kernels/attention.md. */
+  static constexpr bool kHoldsQueries = kMasked ? kDim == 64 : kDim == 80 || kDim == 128;
   static constexpr int kQSlice = kRows * 128, kQBytes = kSlices * kQSlice;                   // slices of 64 channels
   static constexpr int kTileSlice = kRangeKeys * 128, kTileBytes = kSlices * kTileSlice;  // K or V
   static constexpr int kQStages = kTile.queryStages, kStagesK = kTile.keyStages, kStagesV = kTile.valueStages;
@@ -261,11 +265,16 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
     }
     const SightMasks<Config::kMasked> masks(p.rows, w, w.row0 + group * 64, row);
     ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-    HeldQueries<Config> queries;
-    queries.read(s.q + q.stage * Config::kQBytes + group * 64 * 128);
-    __syncwarp();
-    release_stage<1>(s.qEmpty + 8 * q.stage);
-    q.advance();
+    const uint32_t queryTile = s.q + q.stage * Config::kQBytes + group * 64 * 128;
+    std::conditional_t<Config::kHoldsQueries, HeldQueries<Config>, uint32_t> queries;
+    if constexpr (Config::kHoldsQueries) {
+      queries.read(queryTile);
+      __syncwarp();
+      release_stage<1>(s.qEmpty + 8 * q.stage);
+      q.advance();
+    } else {
+      queries = queryTile;
+    }
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     const auto hide = [&](int key0, const typename SightMasks<Config::kMasked>::Ahead& ahead) {
       if (maskTile) ptx::mbarrier_wait(s.maskFull + 8 * group, maskParity);
@@ -313,6 +322,10 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
       }
       pack();
       first = false;
+    }
+    if constexpr (!Config::kHoldsQueries) {
+      release_stage<1>(s.qEmpty + 8 * q.stage);
+      q.advance();
     }
     ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
     clear_values<Config>(p.rows, w, s.v + v.stage * Config::kTileBytes, before, group);
