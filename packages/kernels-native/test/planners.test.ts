@@ -393,7 +393,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(first(80, 77)).toBe("sm90_staggered_d80");
       expect(first(80, 2048)).toBe("sm90_staggered_d80");
       expect(first(80, 4096)).toBe("sm90_range_d80");
-      expect(first(96, 4096)).toBe("sm90_staggered_d96");
+      expect(first(96, 4096)).toBe("sm90_range_d96");
       expect(first(128, 1024)).toBe("sm90_staggered_d128");
       expect(first(128, 4096)).toBe("sm90_range_d128");
       expect(candidates(90)["half attention d128 to 4096"]).toContain("sm90_block_d128");
@@ -661,7 +661,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       }
       expect(variants("bfloat conv groups of 32", 80)[0]).toBe("conv_groups_mma32_bf16");
       expect(rejected(75, "bfloat conv groups of 32")["conv_groups_mma*"]).toMatch(/compute capability 8/);
-      expect(variants("half conv of 4 to 320")[0]).toBe("conv_shallow_f16");
+      expect(variants("half conv of 4 to 320")[0]).toBe("conv_mma_f16_m64n64_scalar");
+      expect(variants("half conv of 4 to 320")).toContain("conv_shallow_f16");
       expect(rejected(90, "half conv of 8 to 320").conv_shallow_f16).toBe("is for at most 4 channels, x has 8");
       // Blocks of four rows where those of eight are too few.
       expect(variants("half conv of 8 to 320")[0]).toBe("conv_thin8_f16");

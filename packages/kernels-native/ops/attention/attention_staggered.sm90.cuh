@@ -11,8 +11,9 @@
 //   second warpgroup       [rows 1][rows 3][rows 5]
 //
 // Plan: persistent blocks of two consumer warpgroups and three warps that load: one the keys and values through two rings, the others each
-// warpgroup's queries. A block takes neighbouring tiles of 128 rows, so that it changes the head seldom: then the second warpgroup
-// catches up, and half a round is lost.
+// warpgroup's queries, which stand in registers while a tile of them is computed. The launch may begin before the one before it has ended
+// (Launch::overlapped): barriers are made and maps fetched before this kernel waits. A block takes neighbouring tiles of 128 rows, so that
+// it changes the head seldom: then the second warpgroup catches up, and half a round is lost.
 #pragma once
 #include "../../device/ptx/stmatrix.cuh"
 #include "attention_block.sm90.cuh"

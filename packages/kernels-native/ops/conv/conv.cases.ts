@@ -388,6 +388,9 @@ export default defineCases(conv, {
     causal("causal.chunk_next", [1, 8, 240, 416, 256], 256, { padding: around(0, 1) }, 2),
     causal("causal.downsample", [1, 8, 240, 416, 256], 256, { padding: [0, 0, 0, 1, 0, 1], stride: [2, 2, 2] }, 1),
     causal("causal.small", [1, 4, 48, 48, 64], 64, { padding: around(0, 1) }, 2),
+    layer("sd15.unet.conv_in", [1, 2, 64, 64, 4], 320, flat),
+    layer("taesd.encoder.conv_in", [1, 1, 512, 512, 3], 64, flat),
+    layer("taesd.encoder.block", [1, 1, 512, 512, 64], 64, flat),
     depthwise("depthwise.small", [1, 4, 64, 64, 256], [1, 3, 3]),
     layer("groups.small", [1, 4, 32, 32, 256], 256, flat, { groups: 8 }),
     {
