@@ -3,9 +3,9 @@
 //   block: some pixels of a row, by a set of whole groups ──► shared memory; moments of its groups ──► cluster barrier
 //          every block merges the moments of all blocks in their order ──► normalises what it holds, activates, stores
 //
-// A thread keeps to one vector of eight channels, which lie in one group or two, and to the pixels of its lane: it reads back only
-// what it has copied itself. Sums are added in another order than by norm_partial, and the planner chooses by the number of rows: plans
-// that are batch-invariant do not have this. Figures: docs/kernels/group_norm.md.
+// A thread copies and normalises one vector of eight channels, which lie in one group or two, of the pixels of its lane. For the moments a
+// warp takes a vector, so that the lanes' sums meet in registers. Sums are added in another order than by norm_partial, and the planner
+// chooses by the number of rows: plans that are batch-invariant do not have this. Figures: docs/kernels/group_norm.md.
 #pragma once
 #include <type_traits>
 
@@ -18,85 +18,86 @@
 
 namespace vd::device {
 
-inline constexpr int kHeldThreads = 256, kMostHeldBlocks = 8;
+inline constexpr int kMostHeldBlocks = 8, kHeldWarps = kNormHeldThreads / 32;
+/** Most groups of a set: 256 channels by 4. */
+inline constexpr int kMostHeldGroups = 64;
 
-/** Moments of a thread's values in the one or two groups of its vector, and how many channels each has of it. */
-struct HeldParts {
-  float2 moments[2];
+/** Which channels of a vector of eight are of its first group, [0, border), and which of the next one, if any; and that group. */
+struct HeldVector {
+  int group, border;
+  __device__ __forceinline__ HeldVector(int vector, int groupChannels)
+      : group(8 * vector / groupChannels), border(min((group + 1) * groupChannels - 8 * vector, 8)) {}
 };
 
-/** Means and deviations of eight channels over a lane's pixels, from what the thread holds. */
-template <class T>
-__device__ __forceinline__ void held_channel_moments(const uint8_t* held, int stride, int count, float (&mean)[8], float (&deviations)[8]) {
-  float shift[8], sum[8], square[8];
-  unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held), shift);
+/** Sums over the lanes of a warp of a vector's values around `shift`, of channels [begin, end). */
+struct HeldSums {
+  float shift, sum, square;
+};
+
+/** Sums of one part of a vector's channels, from what a warp's lanes hold of it: `count` pixels of this lane, `step` bytes apart. What
+ *  differences are taken from is the mean of the lanes' first pixels, so that no single value decides how exact they are. */
+template <class T, bool kFirst> __device__ __forceinline__ HeldSums held_sums(const uint8_t* held, int step, int count, int border) {
+  const auto counts = [&](int i) { return kFirst ? i < border : i >= border; };
+  float v[8], first = 0.0f;
+  if (count > 0) {
+    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held), v);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) sum[i] = square[i] = 0.0f;
+    for (int i = 0; i < 8; ++i) first += counts(i) ? v[i] : 0.0f;
+  }
+  const float lanes = sum_lanes<32>(count > 0 ? 1.0f : 0.0f);
+  HeldSums sums{sum_lanes<32>(first) / fmaxf(lanes * (kFirst ? border : 8 - border), 1.0f), 0.0f, 0.0f};
 #pragma unroll 4
-  for (int k = 1; k < count; ++k) {
-    float v[8];
-    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held + static_cast<int64_t>(k) * stride), v);
+  for (int k = 0; k < count; ++k) {
+    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held + static_cast<int64_t>(k) * step), v);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const float d = v[i] - shift[i];
-      sum[i] += d;
-      square[i] = fmaf(d, d, square[i]);
+      const float d = counts(i) ? v[i] - sums.shift : 0.0f;
+      sums.sum += d;
+      sums.square = fmaf(d, d, sums.square);
     }
   }
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const float part = sum[i] / count;
-    mean[i] = shift[i] + part;
-    deviations[i] = fmaxf(fmaf(-sum[i], part, square[i]), 0.0f);
+  return {sums.shift, sum_lanes<32>(sums.sum), sum_lanes<32>(sums.square)};
+}
+
+/** Their moments; values: how many they are of. */
+__device__ __forceinline__ float4 held_moments(const HeldSums& sums, float values) {
+  const float part = values > 0.0f ? sums.sum / values : 0.0f;
+  return make_float4(sums.shift + part, fmaxf(fmaf(-sums.sum, part, sums.square), 0.0f), values, 0.0f);
+}
+
+/** How the warps of a block share the vectors of a set: `parts` of them each takes every parts-th run of 32 pixels of one. */
+__device__ __forceinline__ int held_parts(int vectors) { return max(kHeldWarps / vectors, 1); }
+
+/** The moments of each part of each vector, of its first group and of the next. */
+template <class T>
+__device__ __forceinline__ void held_measure(const uint8_t* shared, int vectors, int pixels, int groupChannels, float4 (&found)[2][32]) {
+  constexpr int kVectorBytes = 8 * sizeof(T);
+  const int parts = held_parts(vectors), lane = threadIdx.x % 32;
+  for (int task = threadIdx.x / 32; task < vectors * parts; task += kHeldWarps) {
+    const int vector = task / parts, first = task % parts * 32, stride = parts * 32;
+    const int mine = max((pixels - first - lane + stride - 1) / stride, 0);
+    const HeldVector place(vector, groupChannels);
+    const uint8_t* held = shared + ((first + lane) * vectors + vector) * kVectorBytes;
+    const float count = sum_lanes<32>(static_cast<float>(mine));
+    const int step = stride * vectors * kVectorBytes;
+    const HeldSums sums = held_sums<T, true>(held, step, mine, place.border);
+    if (lane == 0) found[0][task] = held_moments(sums, count * place.border);
+    if (place.border == 8) continue;
+    const HeldSums next = held_sums<T, false>(held, step, mine, place.border);
+    if (lane == 0) found[1][task] = held_moments(next, count * (8 - place.border));
   }
 }
 
-/** Moments of channels [begin, end) of a vector, `pixels` values each. */
-__device__ __forceinline__ float2 held_join(const float (&mean)[8], const float (&deviations)[8], int begin, int end, int pixels) {
-  if (begin >= end) return make_float2(0.0f, 0.0f);
-  float around = 0.0f, sum = 0.0f, total = 0.0f, spread = 0.0f;
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
-    if (i == begin) around = mean[i];
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
-    if (i >= begin && i < end) {
-      sum += mean[i] - around;
-      total += deviations[i];
-    }
-  const float joined = around + sum / (end - begin);
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
-    if (i >= begin && i < end) spread = fmaf(mean[i] - joined, mean[i] - joined, spread);
-  return make_float2(joined, fmaf(spread, static_cast<float>(pixels), total));
-}
-
-/** A warp's moments of group `g` of the set over all threads of the block, in the order of lanes and butterflies. */
-__device__ __forceinline__ Moments held_group_moments(const NormHeldParams& p, const HeldParts* parts, int g, int lanes, int pixels) {
-  const int vectors = p.setChannels / 8, begin = g * p.groupChannels, end = begin + p.groupChannels;
-  const int firstVector = begin / 8, numVectors = (end - 1) / 8 - firstVector + 1;
-  const auto value = [&](int i, float2& v, float& count) {
-    const int lane = i / numVectors, vector = firstVector + i % numVectors;
-    const int low = max(begin, 8 * vector), high = min(end, 8 * vector + 8);
-    v = parts[lane * vectors + vector].moments[8 * vector / p.groupChannels == g ? 0 : 1];
-    count = static_cast<float>((high - low) * max((pixels - lane + lanes - 1) / lanes, 0));
-  };
-  float2 v;
-  float count;
-  value(0, v, count);
-  const float around = v.x;
-  float sum = 0.0f, deviations = 0.0f;
-  for (int i = threadIdx.x % 32; i < lanes * numVectors; i += 32) {
-    value(i, v, count);
-    sum = fmaf(count, v.x - around, sum);
-  }
-  const float total = static_cast<float>(pixels) * p.groupChannels;
-  const float mean = pixels > 0 ? around + sum_lanes<32>(sum) / total : 0.0f;
-  for (int i = threadIdx.x % 32; i < lanes * numVectors; i += 32) {
-    value(i, v, count);
-    deviations += fmaf(count * (v.x - mean), v.x - mean, v.y);
-  }
-  return {mean, sum_lanes<32>(deviations), total};
+/** A warp's moments of group `g` of the set over the whole block, by butterflies. */
+__device__ __forceinline__ Moments held_group_moments(int g, int vectors, int groupChannels, const float4 (&found)[2][32]) {
+  const int parts = held_parts(vectors), begin = g * groupChannels, end = begin + groupChannels;
+  const int firstVector = begin / 8, count = ((end - 1) / 8 - firstVector + 1) * parts, lane = threadIdx.x % 32;
+  float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  // A group that begins inside a vector is that vector's next one.
+  if (lane < count) v = found[lane < parts && begin % 8 != 0 ? 1 : 0][firstVector * parts + lane];
+  const float total = sum_lanes<32>(v.z), around = __shfl_sync(0xffffffffu, v.x, 0);
+  const float mean = around + sum_lanes<32>(v.z * (v.x - around)) / fmaxf(total, 1.0f);
+  return {mean, sum_lanes<32>(fmaf(v.z * (v.x - mean), v.x - mean, v.y)), total};
 }
 
 /** Moments of a group over all blocks of the cluster, merged in their order. */
@@ -116,15 +117,22 @@ __device__ __forceinline__ Moments held_cluster_moments(uint32_t place, int numB
 struct HeldAffine {
   float weight[8], bias[8];
 };
+__device__ __forceinline__ void held_load(const void* data, int type, int c, float (&v)[8]) {
+  if ((reinterpret_cast<uint64_t>(data) & 15) == 0) return load8_any(data, type, c, v);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = load_any(data, type, c + i);
+}
 
 /** Normalises, activates and stores what a thread holds. statistics: mean and 1/deviation of the set's groups. */
 template <class T, bool kCodes>
 __device__ __forceinline__ void held_apply(const NormHeldParams& p, const float2* statistics, const HeldAffine& affine, const uint8_t* held,
                                            int stride, int count, int64_t pixel, int step, int vector, int c) {
+  const HeldVector place(vector, p.groupChannels);
+  const float2 here = statistics[place.group], next = statistics[place.border < 8 ? place.group + 1 : place.group];
   float mean[8], scale[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const float2 s = statistics[(8 * vector + i) / p.groupChannels];
+    const float2 s = i < place.border ? here : next;
     mean[i] = s.x;
     scale[i] = s.y * affine.weight[i];
   }
@@ -146,13 +154,13 @@ __device__ __forceinline__ void held_apply(const NormHeldParams& p, const float2
 /** Shared: a vector of each thread's pixels, [pixels, vectors]. */
 template <class T, bool kCodes> __device__ __forceinline__ void norm_held(const NormHeldParams& p) {
   extern __shared__ __align__(16) uint8_t heldShared[];
-  constexpr int kVectorBytes = 8 * sizeof(T), kMostGroups = 64;
-  __shared__ HeldParts parts[kHeldThreads];
-  __shared__ __align__(16) float4 moments[kMostGroups];
-  __shared__ float2 statistics[kMostGroups];
+  constexpr int kVectorBytes = 8 * sizeof(T);
+  __shared__ __align__(16) float4 found[2][32];
+  __shared__ __align__(16) float4 moments[kMostHeldGroups];
+  __shared__ float2 statistics[kMostHeldGroups];
   const int numBlocks = static_cast<int>(ptx::cluster_num_blocks()), rank = static_cast<int>(ptx::cluster_block_rank());
   const int numSets = (p.source.channels + p.source.channels2) / p.setChannels, item = blockIdx.x / numBlocks;
-  const int row = item / numSets, set = item % numSets, vectors = p.setChannels / 8, lanes = kHeldThreads / vectors;
+  const int row = item / numSets, set = item % numSets, vectors = p.setChannels / 8, lanes = kNormHeldThreads / vectors;
   const int vector = threadIdx.x % vectors, lane = threadIdx.x / vectors, c = set * p.setChannels + 8 * vector;
   const int first = rank * p.blockPixels, pixels = max(min(p.blockPixels, p.rowPixels - first), 0);
   const int count = lane < lanes ? max((pixels - lane + lanes - 1) / lanes, 0) : 0;
@@ -168,48 +176,43 @@ template <class T, bool kCodes> __device__ __forceinline__ void norm_held(const 
                   true);
   ptx::copy_commit();
   HeldAffine affine;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    affine.weight[i] = load_any(p.weight, p.weightType, c + i);
-    affine.bias[i] = load_any(p.bias, p.biasType, c + i);
-  }
+  held_load(p.weight, p.weightType, c, affine.weight);
+  held_load(p.bias, p.biasType, c, affine.bias);
   ptx::copy_wait<0>();
+  __syncthreads();
 
-  float mean[8], deviations[8];
-  if (count > 0) {
-    held_channel_moments<T>(held, stride, count, mean, deviations);
-    const int border = min((8 * vector / p.groupChannels + 1) * p.groupChannels - 8 * vector, 8);
-    parts[threadIdx.x] = {{held_join(mean, deviations, 0, border, count), held_join(mean, deviations, border, 8, count)}};
-  } else {
-    parts[threadIdx.x] = {{make_float2(0.0f, 0.0f), make_float2(0.0f, 0.0f)}};
-  }
+  held_measure<T>(heldShared, vectors, pixels, p.groupChannels, found);
   __syncthreads();
   const int groups = p.setChannels / p.groupChannels;
-  for (int g = threadIdx.x / 32; g < groups; g += kHeldThreads / 32) {
-    const Moments m = held_group_moments(p, parts, g, lanes, pixels);
-    if (threadIdx.x % 32 == 0) moments[g] = make_float4(m.mean, m.deviations, m.count, 0.0f);
+  for (int g = threadIdx.x / 32; g < groups; g += kHeldWarps) {
+    const Moments m = held_group_moments(g, vectors, p.groupChannels, found);
+    if (threadIdx.x % 32 != 0) continue;
+    moments[g] = make_float4(m.mean, m.deviations, m.count, 0.0f);
+    if (numBlocks == 1) statistics[g] = make_float2(m.mean, 1.0f / sqrtf(m.deviations / m.count + p.eps));
   }
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
-  if (threadIdx.x < groups) {
-    const Moments m = held_cluster_moments(shared_address(moments + threadIdx.x), numBlocks);
-    statistics[threadIdx.x] = make_float2(m.mean, 1.0f / sqrtf(m.deviations / m.count + p.eps));
+  if (numBlocks > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    if (threadIdx.x < groups) {
+      const Moments m = held_cluster_moments(shared_address(moments + threadIdx.x), numBlocks);
+      statistics[threadIdx.x] = make_float2(m.mean, 1.0f / sqrtf(m.deviations / m.count + p.eps));
+    }
   }
   __syncthreads();
   // A block may not leave while others still read its moments.
-  ptx::cluster_arrive();
+  if (numBlocks > 1) ptx::cluster_arrive();
   if (count > 0) held_apply<T, kCodes>(p, statistics, affine, held, stride, count, pixel, lanes, vector, c);
-  ptx::cluster_wait();
+  if (numBlocks > 1) ptx::cluster_wait();
 }
 
 }  // namespace vd::device
 
 /** The kernels op_held_<dtype>, on architectures that have clusters; the file says `using namespace vd::device` before. */
 #if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
-#define VD_NORM_HELD(op, codes)                                                                    \
-  VD_KERNEL_OVERLAPPED(op##_held_f32, NormHeldParams, kHeldThreads, 1, (norm_held<float, codes>))  \
-  VD_KERNEL_OVERLAPPED(op##_held_f16, NormHeldParams, kHeldThreads, 1, (norm_held<__half, codes>)) \
-  VD_KERNEL_OVERLAPPED(op##_held_bf16, NormHeldParams, kHeldThreads, 1, (norm_held<__nv_bfloat16, codes>))
+#define VD_NORM_HELD(op, codes)                                                                        \
+  VD_KERNEL_OVERLAPPED(op##_held_f32, NormHeldParams, kNormHeldThreads, 1, (norm_held<float, codes>))  \
+  VD_KERNEL_OVERLAPPED(op##_held_f16, NormHeldParams, kNormHeldThreads, 2, (norm_held<__half, codes>)) \
+  VD_KERNEL_OVERLAPPED(op##_held_bf16, NormHeldParams, kNormHeldThreads, 2, (norm_held<__nv_bfloat16, codes>))
 #else
 #define VD_NORM_HELD(op, codes)
 #endif

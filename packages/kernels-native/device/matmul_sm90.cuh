@@ -54,6 +54,26 @@ __device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_
   }
 }
 
+/** Asks L2 for the weights of this block's first tile, while the launch before this one ends: blocks of the same columns take turns with
+ *  the steps of the reduction. By one thread. */
+template <class Config> __device__ __forceinline__ void matmul_prefetch_weights(const MatmulSm90Params& p, int rank) {
+  const int cluster = blockIdx.x / Config::kCluster, columnTiles = p.numNTiles * p.numPhases;
+  const int sharers = max(1, static_cast<int>(gridDim.x) / Config::kCluster / columnTiles) * Config::kCluster;
+  const MatmulTileIndex index = matmul_tile_index<Config>(p, cluster, rank);
+#pragma unroll 1
+  for (int k = cluster / columnTiles * Config::kCluster + rank; k < p.numKBlocks; k += sharers) {
+    const bool second = k >= p.numKBlocks1;
+    const int tap = second ? 0 : k / p.blocksPerTap;
+    const int c = second ? p.channels + (k - p.numKBlocks1) * Config::kBlock : k % p.blocksPerTap * Config::kBlock;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = index.n * Config::kTileN + half * Config::kHalfN;
+      if constexpr (Config::kGeglu) ptx::tma_prefetch_4d(&p.b, c, 0, 0, row / 16);
+      else ptx::tma_prefetch_4d(&p.b, c, tap, row, index.phase);
+    }
+  }
+}
+
 /** Loads a box of frame `f`, which may lie in front of x or repeat a border. */
 __device__ __forceinline__ void matmul_load_clip(const MatmulSm90Params& p, uint32_t dst, uint32_t full, int c, int w, int h, int f,
                                                  int b) {
@@ -216,6 +236,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
   shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
   const int rank = Config::kCluster == 1 ? 0 : static_cast<int>(ptx::cluster_block_rank());
   const int numTiles = (p.numMTiles + Config::kCluster - 1) / Config::kCluster * p.numPhases * p.numNTiles;
+  begin_next_launch();
   if (threadIdx.x == 0) {
     constexpr int kConsumerWarps = Config::kPingpong ? 4 : 8;
     for (int s = 0; s < Config::kStages; ++s) {
@@ -231,6 +252,9 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
     ptx::cluster_arrive();
     ptx::cluster_wait();
   }
+  if constexpr (!Config::kTile.floats)  // phases of those share weights
+    if (threadIdx.x == kMatmulThreads - 32) matmul_prefetch_weights<Config>(p, rank);
+  await_results_before();
 
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 2) {

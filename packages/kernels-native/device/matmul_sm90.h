@@ -55,8 +55,8 @@ struct MatmulTokenNormParams {
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers, where token_rows normalise them; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other;
  * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
- * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true. */
-enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, normed, walk };
+ * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true; matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, normed, walk, stationary };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -128,6 +128,9 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of float32: each block's products are added up from zero.
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::tiles, "m128n128f", 0, false, false, false, true},
     {128, 64, 64, 8, 1, false, true, true, false, MatmulKernel::tiles, "m128n64f", 0, false, false, false, true},
+    // Of convolutions whose filters stay in shared memory, in 16 bits and in float8; stages are of sources.
+    {128, 64, 64, 4, 1, true, true, false, true, MatmulKernel::stationary, "stationary_m128n64"},
+    {128, 128, 128, 2, 1, true, false, false, true, MatmulKernel::stationary, "stationary_m128n128"},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -137,20 +140,23 @@ inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTile
 inline constexpr int kMatmulThreads = 384;
 /** Most blocks that share a split tile: what a cluster may have everywhere. */
 inline constexpr int kMostSplitParts = 8;
+/** Columns of stationary tiles of float8; those of 16 bits have other ones. */
+inline constexpr int kStationaryCodeColumns = 128;
 /** Channels of the sources of rows tiles. */
 inline constexpr int kRowsChannels = 320;
-/** Pixels of a line of the source of normed tiles: eight results beside each other see two more. */
-inline constexpr int kNormedColumns = 8 + 2;
+/** Taps of the filters of normed and stationary tiles, and pixels of a line of their source: eight results beside each other see two more.
+ */
+inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
 
 /** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and pixels of each of two tiles; filters stay
  *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
 inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkPixels = 64, kWalkThreads = 5 * 128;
 
-/** Pixels of the source of a normed tile: of lines of eight results, with what 3x3 filters see around them. */
-constexpr int normed_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kNormedColumns; }
+/** Pixels of the source of such a tile: of lines of eight results, with what 3x3 filters see around them. */
+constexpr int bordered_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kBorderedColumns; }
 
 /** Bytes of the source, 64 channels of it, in whole patterns of the copy engine's swizzle. */
-constexpr int normed_source_bytes(const MatmulTile& t) { return (normed_source_pixels(t) * 128 + 1023) / 1024 * 1024; }
+constexpr int bordered_source_bytes(const MatmulTile& t) { return (bordered_source_pixels(t) * 128 + 1023) / 1024 * 1024; }
 
 /** True for tiles whose rows stay in registers. */
 constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
@@ -161,6 +167,7 @@ constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulK
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
+  if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;    // one for both in turn
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
@@ -171,7 +178,10 @@ constexpr int matmul_staging_bytes(const MatmulTile& t) {
 constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   // Two sources, stages of weights, and barriers: of stages, the residual, and three of each source.
   if (t.kernel == MatmulKernel::normed)
-    return 2 * normed_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + matmul_staging_bytes(t) + 7 * 8 + 1024;
+    return 2 * bordered_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + matmul_staging_bytes(t) + 7 * 8 + 1024;
+  // Filters, stages of sources, and barriers: of those two, and of the residual.
+  if (t.kernel == MatmulKernel::stationary)
+    return kFilterTaps * t.tileN * 128 + t.stages * (bordered_source_bytes(t) + 16) + matmul_staging_bytes(t) + 2 * 8 + 1024;
   // Frames and filters of as many taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual,
   // and three of each frame of one. Nothing lies in front, which aligns them.
   if (t.kernel == MatmulKernel::walk)
@@ -187,7 +197,8 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
   if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::walk) return 0;
-  return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 && !t.pingpong ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
+  const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
+  return (t.staged && !t.pingpong ? 1 : 2) * (scales ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 
 }  // namespace vd::device

@@ -19,7 +19,7 @@ template <class T_, int kTileIndex, int kLag_, bool kSwiglu_ = false> struct Hal
   static constexpr int kLag = kLag_;
   static constexpr bool kPingpong = true, kOwnStaging = true, kGeglu = true, kActivation = false, kGeneric = false, kStaged = true,
                         kRowTiles = true;
-  static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kColumnScales = false;
+  static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kColumnScales = false, kStagedActivation = false;
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kStageBytesA = 2 * kTileM * 128, kStageBytesB = kTileN * 128;
   static constexpr int kOutColumns = kTileN / 2, kStepColumns = 32, kSteps = kOutColumns / kStepColumns;

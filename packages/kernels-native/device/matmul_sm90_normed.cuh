@@ -17,7 +17,7 @@
 
 namespace vd::device {
 
-inline constexpr int kNormedSources = 2, kNormedTaps = 9;
+inline constexpr int kNormedSources = 2;
 /** Pixels of a thread whose loads, special functions and stores do not wait for each other. */
 inline constexpr int kNormingBatch = 4;
 
@@ -36,7 +36,7 @@ template <class Config> struct NormedRoles {
 
 /** Shared memory: the sources, the ring of weights, staged results, barriers. */
 template <class Config> struct NormedShared {
-  static constexpr int kSource = normed_source_bytes(Config::kTile), kPixels = normed_source_pixels(Config::kTile);
+  static constexpr int kSource = bordered_source_bytes(Config::kTile), kPixels = bordered_source_pixels(Config::kTile);
   uint32_t base;
   __device__ __forceinline__ uint32_t source(int i) const { return base + i * kSource; }
   __device__ __forceinline__ uint32_t weights(int s) const { return source(kNormedSources) + s * Config::kStageBytesB; }
@@ -59,7 +59,7 @@ __device__ __forceinline__ void normed_load_weights(const MatmulSm90Params& p, c
 #pragma unroll 1
     for (int c = 0; c < p.blocksPerTap * Config::kBlock; c += Config::kBlock)
 #pragma unroll 1
-      for (int tap = 0; tap < kNormedTaps; ++tap) {
+      for (int tap = 0; tap < kFilterTaps; ++tap) {
         await_free(shared, at);
         const uint32_t full = expect_bytes(shared, at, Config::kStageBytesB);
         matmul_load_b<Config>(p, shared.weights(at.stage), full, c, tap, index.n * Config::kTileN, 0, rank);
@@ -112,7 +112,7 @@ template <class Config>
 __device__ __forceinline__ void normed_load(const MatmulSm90Params& p, const PixelBox& box, uint32_t place, int first, NormedBatch& batch) {
 #pragma unroll
   for (int n = 0; n < kNormingBatch; ++n) {
-    const int i = first + n * NormedRoles<Config>::kLanes, h = box.h - 1 + i / kNormedColumns, w = box.w - 1 + i % kNormedColumns;
+    const int i = first + n * NormedRoles<Config>::kLanes, h = box.h - 1 + i / kBorderedColumns, w = box.w - 1 + i % kBorderedColumns;
     batch.inside[n] = i < NormedShared<Config>::kPixels && h >= 0 && h < p.out[1] && w >= 0 && w < p.out[2];
     if (batch.inside[n]) batch.lines[n] = ptx::load_shared16(place + n * NormedRoles<Config>::kLanes * 128);
   }
@@ -188,14 +188,14 @@ template <class Config>
 __device__ __forceinline__ void normed_accumulate(float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                   const NormedShared<Config>& shared, int group, int numBlocks, NormedCursors<Config>& at) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
-  constexpr int kLineBytes = kNormedColumns * 128, kGroupLines = Config::kRows / 8;
+  constexpr int kLineBytes = kBorderedColumns * 128, kGroupLines = Config::kRows / 8;
   static_assert(Config::kColBlocks == 1, "one product is as wide as the tile");
   int lastStage = 0, tap = 0;
-  for (int k = 0; k < numBlocks * kNormedTaps; ++k) {
+  for (int k = 0; k < numBlocks * kFilterTaps; ++k) {
     if (tap == 0) ptx::mbarrier_wait(shared.ready_at(at.source.stage), at.source.parity);
     ptx::mbarrier_wait(shared.full_at(at.weights.stage), at.weights.parity);
     const uint32_t source = shared.source(at.source.stage) + group * kGroupLines * kLineBytes;
-    const uint64_t a = ptx::matrix_descriptor_spaced(source + (tap / 3 * kNormedColumns + tap % 3) * 128, kLineBytes);
+    const uint64_t a = ptx::matrix_descriptor_spaced(source + (tap / 3 * kBorderedColumns + tap % 3) * 128, kLineBytes);
     const uint64_t b = ptx::matrix_descriptor(shared.weights(at.weights.stage));
     ptx::wgmma_fence();
 #pragma unroll
@@ -211,7 +211,7 @@ __device__ __forceinline__ void normed_accumulate(float (&acc)[Config::kRowBlock
     }
     lastStage = at.weights.stage;
     at.weights.advance();
-    if (++tap == kNormedTaps) {
+    if (++tap == kFilterTaps) {
       tap = 0;
       at.source.advance();
     }

@@ -30,7 +30,7 @@ template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false> struct 
   static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
   static constexpr bool kPingpong = true, kOwnStaging = true, kGeglu = kGeglu_, kActivation = false, kGeneric = false, kStaged = true,
                         kRowTiles = true;
-  static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kColumnScales = false;
+  static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kColumnScales = false, kStagedActivation = false;
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kRowBytes = 2 * kTileM * 128;  // of a stage that holds both warpgroups' rows
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;

@@ -65,8 +65,8 @@ __device__ __forceinline__ float matmul_column_scale(const MatmulSm90Params& p, 
   return p.epilogue.outScale * x * __ldg(p.scales.weight + min(col, p.epilogue.n - 1) * p.scales.weightStride);
 }
 
-/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates), and of columns' scales
- *  behind them. Returns whether the frame bias is in it, or absent. */
+/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates; unscaled in front of an
+ *  activation), and of columns' scales behind them. Returns whether the frame bias is in it, or absent. */
 template <class Config>
 __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
   using T = typename Config::T;
@@ -80,7 +80,7 @@ __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, cons
     const int col = Config::kGeglu ? index.n * kHalf + i - gate * kHalf : index.n * Config::kTileN + i;
     float v = bias != nullptr && col < e.n ? __ldg(bias + gate * e.n + col) : 0.0f;
     if (frameBias != nullptr && col < e.n) v += to_float(frameBias[col]);
-    tile[i] = gate ? v : v * e.outScale;
+    tile[i] = gate || Config::kStagedActivation ? v : v * e.outScale;
     if constexpr (Config::kColumnScales) tile[Config::kTileN + i] = matmul_column_scale(p, col);
   }
   return frameBias != nullptr || e.frameBias == nullptr;
@@ -173,7 +173,17 @@ template <class T> __device__ __forceinline__ uint4 matmul_line(const T* row, in
   return row != nullptr && inside ? __ldg(reinterpret_cast<const uint4*>(row + offset)) : make_uint4(0, 0, 0, 0);
 }
 
-/** Sums of 16 rows by 32 output channels: outScale · (product + bias), or geglu of value and gate columns. */
+/** values = outScale · act(values). */
+__device__ __forceinline__ void matmul_activate(const Epilogue& e, float2 (&values)[4][2]) {
+  float v[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) v[i] = i % 2 ? values[i / 4][i / 2 % 2].y : values[i / 4][i / 2 % 2].x;
+  activate<true>(v, e.act);
+#pragma unroll
+  for (int i = 0; i < 16; i += 2) values[i / 4][i / 2 % 2] = make_float2(e.outScale * v[i], e.outScale * v[i + 1]);
+}
+
+/** Sums of 16 rows by 32 output channels: outScale · act(product + bias), or geglu of value and gate columns. */
 template <class Config>
 __device__ __forceinline__ void matmul_sums(const Epilogue& e, const float (&acc)[Config::kWidth / 2], int group, const float* bias,
                                             float2 (&values)[4][2]) {
@@ -191,10 +201,12 @@ __device__ __forceinline__ void matmul_sums(const Epilogue& e, const float (&acc
         const float* v = acc + (group * 4 + block) * 4 + 2 * part;
         float2 scale = make_float2(e.outScale, e.outScale);
         if constexpr (Config::kColumnScales) scale = *reinterpret_cast<const float2*>(at + Config::kTileN + 8 * block);
+        if constexpr (Config::kStagedActivation) scale = make_float2(1.0f, 1.0f);
         values[block][part] = make_float2(fmaf(v[0], scale.x, b.x), fmaf(v[1], scale.y, b.y));
       }
     }
   }
+  if constexpr (Config::kStagedActivation) matmul_activate(e, values);
 }
 
 /** values += outScale · frame bias, when the tile's rows lie in several frames. */

@@ -24,8 +24,11 @@ struct MatmulConfig {
   static constexpr bool kWide = kTile.wide, kPhases = !kStaged || kWide;  // may be four phases
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
-  static constexpr bool kColumnScales = kScaled && kTile.kernel == MatmulKernel::tiles && kTile.promote > 0 && !kTile.blocked &&
-                                        !kPingpong && !kRowTiles && !kGeglu && !kActivation && !kGeneric;
+  static constexpr bool kStationary = kTile.kernel == MatmulKernel::stationary;
+  static constexpr bool kColumnScales =
+      kScaled && !kTile.blocked && !kRowTiles && !kGeglu && !kActivation && !kGeneric &&
+      (kStationary || (kTile.kernel == MatmulKernel::tiles && !kPingpong && (kTile.promote > 0 || kWide)));
+  static constexpr bool kStagedActivation = kActivation && kStaged;  // the staged tail has one behind the bias
   static constexpr bool kOwnStaging = kPingpong || kTile.kernel == MatmulKernel::walk;  // each warpgroup stages its own results
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
@@ -46,7 +49,7 @@ struct MatmulConfig {
   static_assert(!kCodes || (kGeglu && kScaled && kPingpong && kStaged && kColBlocks == 1), "codes are those of staged gated activations");
   static_assert(!kMoments || (kTileM % 128 == 0 && (kPingpong == kStaged || kWide) && (!kPingpong || kTileM == 128) && !kGeglu),
                 "moments are of 128 staged rows, or of eight warps' lines");
-  static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
+  static_assert(!kStaged || (kPingpong && !kStationary ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
 };
 
 /** True where rows of x have scales that differ; else one multiplies all products. */

@@ -52,6 +52,8 @@ struct NormJoinParams {
   float eps;
 };
 
+/** Threads of a block that holds a part of a row. */
+inline constexpr int kNormHeldThreads = 512;
 /** The whole norm of rows that a cluster of blocks holds in shared memory. */
 struct NormHeldParams {
   NormSource source;

@@ -328,6 +328,42 @@ const epilogue = (["3x3", "1x1", "upsampled"] as const).flatMap((kind) => {
   );
 });
 
+/** 3x3 filters of up to 64 channels, which fit into a block's memory: many tiles and few, whole and ragged, every tail. */
+const stationary: Case[] = [
+  {
+    name: "3x3 of more tiles than blocks, gelu",
+    inputs: { x: [1, 3, 110, 105, 8], weight: [16, 8, 1, 3, 3], bias: [16] },
+    attrs: { padding: around(0, 1), act: "gelu" },
+  },
+  {
+    name: "3x3 of 64 in whole tiles, silu, a scaled residual",
+    inputs: { x: [2, 1, 32, 24, 64], weight: [64, 64, 1, 3, 3], bias: [64], residual: [2, 1, 32, 24, 64] },
+    attrs: { padding: around(0, 1), act: "silu", outScale: 0.5, residualScale: -2 },
+  },
+  {
+    name: "3x3 of 40 to 136 on gaps, two residuals, a frame bias",
+    inputs: {
+      x: { dims: [1, 3, 19, 21, 40], gap: 8 },
+      weight: [136, 40, 1, 3, 3],
+      bias: [136],
+      frameBias: [1, 3, 136],
+      residual: { dims: [1, 3, 19, 21, 136], gap: 8 },
+      residual2: [1, 3, 19, 21, 136],
+    },
+    attrs: { padding: around(0, 1), outScale: 0.5, residualScale: -2, residual2Scale: 0.25 },
+    outGap: 8,
+  },
+  {
+    name: "3x3 of 16 to 320 without a border",
+    inputs: { x: [1, 40, 18, 10, 16], weight: [320, 16, 1, 3, 3] },
+  },
+  {
+    name: "3x3 of 24 padded unevenly, many frames, relu and a residual",
+    inputs: { x: [2, 30, 17, 9, 24], weight: [24, 24, 1, 3, 3], residual: [2, 30, 18, 8, 24] },
+    attrs: { padding: [0, 0, 2, 1, 0, 1], act: "relu" },
+  },
+];
+
 /** A layer on a clip of two rows (guidance) or one. */
 const layer = (name: string, x: number[], cout: number, kernel: number[], attrs: Case["attrs"] = {}): Case => {
   const padding = kernel.flatMap((size) => [(size - 1) / 2, (size - 1) / 2]) as Pads;
@@ -359,6 +395,7 @@ export default defineCases(conv, {
     ...transposed,
     ...measured,
     ...wide,
+    ...stationary,
     ...epilogue,
   ],
   bench: [

@@ -189,15 +189,16 @@ void add_conv_sm90(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Cand
 cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   cuda::Candidates out(options);
-  if (!a.transposed) add_few_columns(a, mma_problem(a, epilogue), device, out);
+  if (!a.transposed) {
+    add_few_columns(a, mma_problem(a, epilogue), device, out);
+    add_shallow(a, mma_problem(a, epilogue), device, out);
+  }
   add_conv_thin(a, device, out);
   const bool few = a.x.dtype == DType::f32 && !cuda::floats_fill_tiles(a.y.dim(2) * a.y.dim(3), a.y.channels());
   const bool shallow = few || is_shallow(a, device);
   if (shallow) add_portable(a, epilogue, device, out);
   add_conv_sm90(a, device, out);
   if (!shallow) add_portable(a, epilogue, device, out);
-  // Checked, but not timed beside the others.
-  if (!a.transposed) add_shallow(a, mma_problem(a, epilogue), device, out);
   return out;
 }
 

@@ -7,10 +7,10 @@
 using namespace vd::device;
 
 #define VD_CONV(type, name, tile, tileName) \
-  VD_KERNEL_OVERLAPPED(conv_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, false>>)
-#define VD_CONV_MOMENTS(type, name, tile, tileName)                                                  \
-  VD_KERNEL_OVERLAPPED(conv_sm90_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, false, false, false, false, type, true>>)
+  VD_KERNEL(conv_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, false>>)
+#define VD_CONV_MOMENTS(type, name, tile, tileName)                                       \
+  VD_KERNEL(conv_sm90_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90<MatmulConfig<type, tile, false, false, false, false, type, true>>)
 #define VD_CONV_SPLIT(type, name, tile, tileName) \
   VD_KERNEL(conv_sm90_##name##_split_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90_split<MatmulConfig<type, tile, false>>)
 #define VD_CONV_ALL(type, name)              \

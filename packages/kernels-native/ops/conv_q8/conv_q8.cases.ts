@@ -120,6 +120,56 @@ const shapes: Shape[] = [
   { name: "1x1 of 1840 on a small map", x: [1, 1, 4, 4, 1840], weight: [280, 1840, 1, 1, 1], gap: 16 },
 ];
 
+/** 3x3 filters of up to 128 channels, which fit into a block's memory; and short sums that no tile needs to promote. */
+const stationary: Shape[] = [
+  {
+    name: "3x3 of more tiles than blocks",
+    x: [1, 3, 110, 105, 16],
+    weight: [16, 16, 1, 3, 3],
+    more: { inputs: { bias: [16] } as Case["inputs"], attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "3x3 of 128 to 128",
+    x: [1, 2, 18, 20, 128],
+    weight: [128, 128, 1, 3, 3],
+    more: { inputs: { bias: [128] } as Case["inputs"], attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "3x3 in whole tiles, a residual, a scale for each clip",
+    x: [2, 20, 32, 24, 16],
+    weight: [16, 16, 1, 3, 3],
+    more: {
+      inputs: { xScale: scales([2, 1, 1, 1]), bias: [16], residual: [2, 20, 32, 24, 16] } as Case["inputs"],
+      attrs: { padding: around(0, 1), outScale: 0.5, residualScale: -2 },
+    },
+  },
+  {
+    name: "3x3 of 112 to 264 on gaps, two residuals, a frame bias",
+    x: [1, 3, 19, 21, 112],
+    weight: [264, 112, 1, 3, 3],
+    gap: 16,
+    more: {
+      inputs: {
+        bias: [264],
+        frameBias: [1, 3, 264],
+        residual: { dims: [1, 3, 19, 21, 264], gap: 8 },
+        residual2: [1, 3, 19, 21, 264],
+      } as Case["inputs"],
+      attrs: { padding: around(0, 1), outScale: 0.5, residualScale: -2, residual2Scale: 0.25 },
+      outGap: 8,
+    },
+  },
+  {
+    name: "3x1x1 of 256",
+    x: [1, 5, 12, 20, 256],
+    weight: [256, 256, 3, 1, 1],
+    more: {
+      inputs: { bias: [256], residual: [1, 5, 12, 20, 256] } as Case["inputs"],
+      attrs: { padding: around(1, 0) },
+    },
+  },
+];
+
 /** Values far from zero, whose squares say little of their variance. */
 const far = (dims: readonly number[], gap = 0): Operand => ({ dims, gap, fill: { mean: 20, deviation: 1 } });
 
@@ -130,6 +180,21 @@ const measured: Shape[] = [
     x: [2, 3, 16, 16, 64],
     weight: [128, 64, 1, 3, 3],
     more: { inputs: { bias: [128] } as Case["inputs"], attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "moments of more whole tiles than blocks",
+    x: [1, 5, 64, 128, 16],
+    weight: [16, 16, 1, 3, 3],
+    more: {
+      inputs: { bias: [16], residual: far([1, 5, 64, 128, 16]) } as Case["inputs"],
+      attrs: { padding: around(0, 1) },
+    },
+  },
+  {
+    name: "moments of short sums of 256 filters over frames",
+    x: [1, 4, 16, 16, 256],
+    weight: [256, 256, 3, 1, 1],
+    more: { inputs: { bias: [256] } as Case["inputs"], attrs: { padding: around(1, 0) } },
   },
   {
     name: "moments of whole tiles and a tile of columns that is not, with a frame bias",
@@ -276,7 +341,7 @@ const layer = (name: string, x: number[], rows: number, kernel: readonly [number
   }));
 
 export default defineCases(convQ8, {
-  correctness: [...shapes.flatMap(both), ...measured.flatMap(both), ...doubling.flatMap(both), ...epilogue],
+  correctness: [...shapes.flatMap(both), ...stationary.flatMap(both), ...measured.flatMap(both), ...doubling.flatMap(both), ...epilogue],
   bench: [
     ...layer("svd-xt.unet.down0.res0.conv1", [2, 25, 72, 128, 320], 320, [1, 3, 3]),
     ...layer("svd-xt.unet.down0.res0.temporal.conv1", [2, 25, 72, 128, 320], 320, [3, 1, 1]),

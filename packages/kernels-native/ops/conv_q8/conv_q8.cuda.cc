@@ -8,15 +8,22 @@ namespace vd {
 
 namespace {
 
+/** True for filters that stay in shared memory where there are up to 128 of them. */
+bool is_stationary(const ConvQ8Args& a) {
+  const bool filter = a.weight.dim(2) == 1 && a.weight.dim(3) == 3 && a.weight.dim(4) == 3 && a.padding[0] == 0;
+  return filter && a.stride[0] == 1 && a.stride[1] == 1 && a.stride[2] == 1 && a.x.channels() <= 128 && a.y.channels() <= 128;
+}
+
 /** The tile whose kernel is the only one where a plan is batch-invariant, by the filters alone: the fastest of those that leave moments. */
 const char* invariant_tile(const ConvQ8Args& a) {
-  const int64_t columns = a.y.channels(), taps = a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
+  const int64_t columns = a.y.channels(), taps = a.transposed ? 4 : a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
   const bool wide = columns % 128 != 0 && columns % 160 == 0;
-  // Tiles of one sum have no phases.
-  const bool one =
-      !a.transposed && a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
-  if (wide) return one ? "sm90_m128n160ps" : "sm90_m128n160p";
-  return columns % 256 == 0 ? "sm90_m128n256pw" : "sm90_m256n128pw";
+  const bool one = a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
+  // Tiles of 160 columns have no phases where they have one sum.
+  if (wide) return one && !a.transposed ? "sm90_m128n160ps" : "sm90_m128n160p";
+  if (one && !a.transposed && is_stationary(a)) return "sm90_stationary_m128n128";
+  if (columns % 256 == 0) return one ? "sm90_m128n256w" : "sm90_m128n256pw";
+  return one ? "sm90_m256n128w" : "sm90_m256n128pw";
 }
 
 }  // namespace

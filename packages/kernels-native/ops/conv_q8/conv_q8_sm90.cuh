@@ -4,14 +4,14 @@
 #include "../../device/matmul_sm90.cuh"
 #include "../../device/matmul_sm90_split.cuh"
 
-#define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                                \
-  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q>>)
+#define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                     \
+  VD_KERNEL(conv_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q>>)
 
 /** The same that leaves the moments of its results. */
-#define VD_CONV_Q8_MOMENTS(q, qName, type, name, tile, tileName)                                                  \
-  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q, true>>)
+#define VD_CONV_Q8_MOMENTS(q, qName, type, name, tile, tileName)                                       \
+  VD_KERNEL(conv_q8_sm90_##qName##_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q, true>>)
 
 /** Small tiles. */
 #define VD_CONV_Q8_SMALL(q, qName, type, name)  \
@@ -43,6 +43,10 @@
   VD_CONV_Q8(q, qName, type, name, 3, m128n160pp)         \
   VD_CONV_Q8(q, qName, type, name, 7, m128n128ps)         \
   VD_CONV_Q8(q, qName, type, name, 8, m128n160ps)         \
+  VD_CONV_Q8(q, qName, type, name, 30, m128n256w)         \
+  VD_CONV_Q8(q, qName, type, name, 35, m256n128w)         \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 30, m128n256w) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 35, m256n128w) \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 7, m128n128ps) \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 8, m128n160ps)
 

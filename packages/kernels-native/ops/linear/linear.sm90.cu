@@ -8,12 +8,10 @@
 
 using namespace vd::device;
 
-#define VD_LINEAR(type, name, tile, tileName)                                                \
-  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, false, true>>)
-#define VD_LINEAR_GEGLU(type, name, tile, tileName)                                                  \
-  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, true, true>>)
+#define VD_LINEAR(type, name, tile, tileName) \
+  VD_KERNEL(linear_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, false, true>>)
+#define VD_LINEAR_GEGLU(type, name, tile, tileName) \
+  VD_KERNEL(linear_sm90_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, true, true>>)
 #define VD_LINEAR_ROWS(type, name)                                                                                                        \
   VD_KERNEL_OVERLAPPED(linear_sm90_##name##_r128n128_geglu, MatmulSm90Params, kMatmulThreads, 1,                                          \
                        matmul_sm90_rows<RowsConfig<type, 10, true>>)                                                                      \

@@ -6,9 +6,9 @@
 
 using namespace vd::device;
 
-#define VD_LINEAR_SWIGLU(type, name, tile, tileName)                                                  \
-  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_##tileName##_swiglu, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, true, true, true>>)
+#define VD_LINEAR_SWIGLU(type, name, tile, tileName)                                       \
+  VD_KERNEL(linear_sm90_##name##_##tileName##_swiglu, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90<MatmulConfig<type, tile, true, true, true>>)
 #define VD_LINEAR_SWIGLU_ALL(type, name)                                                          \
   VD_KERNEL_OVERLAPPED(linear_sm90_##name##_r128n128_swiglu, MatmulSm90Params, kMatmulThreads, 1, \
                        matmul_sm90_rows<RowsConfig<type, 10, true, true>>)                        \

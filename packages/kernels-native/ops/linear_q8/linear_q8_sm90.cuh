@@ -4,14 +4,14 @@
 #include "../../device/matmul_sm90.cuh"
 #include "../../device/matmul_sm90_split.cuh"
 
-#define VD_LINEAR_Q8(q, qName, type, name, tile, tileName)                                                \
-  VD_KERNEL_OVERLAPPED(linear_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, false, true, false, false, q>>)
-#define VD_LINEAR_Q8_GATED(q, qName, type, name, tile, tileName)                                                   \
-  VD_KERNEL_OVERLAPPED(linear_q8_sm90_##qName##_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1,  \
-                       matmul_sm90<MatmulConfig<type, tile, true, true, false, false, q>>)                         \
-  VD_KERNEL_OVERLAPPED(linear_q8_sm90_##qName##_##name##_##tileName##_swiglu, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90<MatmulConfig<type, tile, true, true, true, false, q>>)
+#define VD_LINEAR_Q8(q, qName, type, name, tile, tileName)                                     \
+  VD_KERNEL(linear_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90<MatmulConfig<type, tile, false, true, false, false, q>>)
+#define VD_LINEAR_Q8_GATED(q, qName, type, name, tile, tileName)                                        \
+  VD_KERNEL(linear_q8_sm90_##qName##_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1,  \
+            matmul_sm90<MatmulConfig<type, tile, true, true, false, false, q>>)                         \
+  VD_KERNEL(linear_q8_sm90_##qName##_##name##_##tileName##_swiglu, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90<MatmulConfig<type, tile, true, true, true, false, q>>)
 
 /** Small tiles. */
 #define VD_LINEAR_Q8_SMALL(q, qName, type, name)    \

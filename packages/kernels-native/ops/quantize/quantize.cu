@@ -45,10 +45,12 @@ __device__ __forceinline__ float common_scale(const QuantizeParams& p) {
 
 template <int kWidth> __device__ __forceinline__ void quantize_known(const QuantizeParams& p) {
   const float common = p.maxima != nullptr ? common_scale(p) : 0.0f;
-  const int runs = p.channels / kWidth;
+  const uint32_t runs = p.channels / kWidth;
+  // A division of 64 bits takes longer than memory.
+  const bool isShort = p.pixels * runs <= UINT32_MAX;
   for_each_item(p.pixels * runs, [&](int64_t i) {
-    const int64_t pixel = i / runs;
-    const int c = static_cast<int>(i - pixel * runs) * kWidth, group = c / p.width;
+    const int64_t pixel = isShort ? static_cast<uint32_t>(i) / runs : i / runs;
+    const int c = static_cast<int>(i - pixel * runs) * kWidth, group = p.groups == 1 ? 0 : c / p.width;
     const float scale = p.maxima != nullptr ? common : p.scale[pixel * p.scalePitch + group];
     round_run<kWidth>(p, pixel, c, __frcp_rn(scale));
     if (p.scales != nullptr && c == group * p.width && (p.scalesPitch != 0 || pixel == 0)) p.scales[pixel * p.scalesPitch + group] = scale;

@@ -138,7 +138,7 @@ Launch held_launch(const GroupNormOperands& a, const std::string& symbol, const 
   launch.symbol = symbol + "_held_" + type_name(a.x.dtype);
   const int64_t rows = int64_t{source.frames} * source.pixels / shape.rowPixels;
   launch.grid[0] = static_cast<uint32_t>(rows * (a.y.channels() / shape.setChannels) * shape.numBlocks);
-  launch.block = 256;
+  launch.block = kNormHeldThreads;
   launch.cluster = static_cast<uint32_t>(shape.numBlocks);
   launch.overlapped = true;
   launch.sharedBytes = static_cast<uint32_t>(shape.bytes);

@@ -22,7 +22,7 @@ int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil
 Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool apart = p.phases != 1 && (p.out[3] % box[2] != 0 || p.columns % tile.tileN != 0);
   return first_of({if_so(!p.wide, {"is for convolutions"}), if_so(p.gated, {"has no gated activation"}),
-                   if_so((bytes_of(p.x.dtype) == 1) != (tile.promote > 0), {"is for operands of other sizes"}),
+                   if_so(bytes_of(p.x.dtype) > 1 && tile.promote > 0, {"is for 8-bit operands"}),
                    if_so(apart, {"upsamples where boxes cover rows and columns"}),
                    if_so(p.phases != 1 && p.epilogue.residual != nullptr, {"has no residual where it upsamples"})});
 }
@@ -50,6 +50,17 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
                    if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
+}
+
+/** Why a tile whose filters stay in shared memory cannot do the problem. */
+Reason stationary_reason(const MatmulProblem& p, const MatmulTile& tile, const DeviceInfo& device) {
+  if (tile.kernel != MatmulKernel::stationary) return {};
+  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0 && p.source[1] == p.out[1];
+  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.phases == 1;
+  return first_of(
+      {if_so(!filter, {"is for filters of 1x3x3"}), if_so(!step, {"has no strides and no upsampling"}),
+       if_so(p.channels > block_channels(p), {"is for up to # channels, x has #", {block_channels(p), p.channels}}),
+       if_so(p.columns > tile.tileN * device.numSms, {"has # columns at most, there are #", {tile.tileN * device.numSms, p.columns}})});
 }
 
 /** True for a tile whose kernel normalises its source. */
@@ -87,8 +98,12 @@ Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (tile.floats || p.x.dtype == DType::f32) return if_so(tile.floats != (p.x.dtype == DType::f32), {"is for operands of other sizes"});
-  if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
+  if (bytes_of(p.x.dtype) > 1)
+    return if_so(tile.promote > 0 || (tile.kernel == MatmulKernel::stationary && tile.tileN == kStationaryCodeColumns),
+                 {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
+  if (tile.kernel == MatmulKernel::stationary)
+    return if_so(p.x.dtype != DType::f8e4m3 || tile.tileN != kStationaryCodeColumns, {"is for operands of other sizes"});
   const bool floats = p.x.dtype == DType::f8e4m3;
   const bool gated = tile.codes || (tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged);
   const int sums = tile.codes ? 0 : tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);  // codes are made of sums one by one
@@ -132,9 +147,11 @@ bool fills_frame(const MatmulProblem& p, const Box& box, int pixels) {
 /** True where a tile's kernel leaves the moments of its results. */
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
-  const bool kernel =
-      bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide) : (tile.promote > 0) != (tile.staged && !tile.wide);
-  const bool walks = tile.kernel == MatmulKernel::walk, leaves = tile.kernel == MatmulKernel::tiles || normalises(tile);
+  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide)
+                      : tile.promote > 0       ? !tile.staged || tile.wide
+                                               : tile.staged;
+  const bool walks = tile.kernel == MatmulKernel::walk;
+  const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::stationary || normalises(tile);
   // Moments are of whole tiles: of walk tiles a box has half of the pixels.
   const bool fills = fills_frame(p, box, walks ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
   return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills;
@@ -186,12 +203,15 @@ Box choose_tile_box(const MatmulProblem& p, int pixels) {
   return choose_box(p, pixels);
 }
 
-/** The box of a normed tile: eight results beside each other are a group of a product's rows. */
-Box normed_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
+/** True for a tile whose source comes once for all taps, with the border that they see. */
+bool borders_source(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::stationary; }
+
+/** The box of such a tile: eight results beside each other are a group of a product's rows. */
+Box bordered_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
 
 /** The box of a tile. chosen: that of tiles of 128 and of 256 pixels which may lie as they like. */
 Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
-  if (tile.kernel == MatmulKernel::normed) return normed_box(tile);
+  if (borders_source(tile)) return bordered_box(tile);
   if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, kWalkPixels);
   return chosen[tile.tileM == 256];
 }
@@ -199,8 +219,8 @@ Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   return first_of({source_reason(p, tile), operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
-                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile), tail_reason(p, tile),
-                   shared_memory_reason(p, tile, box, device)});
+                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile),
+                   stationary_reason(p, tile, device), tail_reason(p, tile), shared_memory_reason(p, tile, box, device)});
 }
 
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
@@ -221,16 +241,20 @@ double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
   if (keeps_rows(tile)) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
-  // Normed tiles load their pixels once for all taps.
-  const double rows = tile.kernel == MatmulKernel::normed ? normed_source_pixels(tile) / 9.0 : tile.tileM;
-  const double loads = (rows + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
+  const double rows = borders_source(tile) ? bordered_source_pixels(tile) / static_cast<double>(kFilterTaps) : tile.tileM;
+  const double filters = tile.kernel == MatmulKernel::stationary ? 0 : tile.tileN / static_cast<double>(tile.cluster);
+  const double loads = (rows + filters) * 128.0 / load_rate(numBlocks) * numKBlocks;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
   const double empty = p.columns <= 64 && tile.tileN > 64 ? (alone ? 1.3 : 1.6) : 1;
   // Measured on an H200: 8-bit operands, then gelu or silu, in tiles of 128 columns take up to twice as long as two of 64.
   const double activated = bytes_of(p.x.dtype) == 1 && p.epilogue.act != 0 && !p.gated && tile.tileN > 64 ? 2 : 1;
-  return activated * empty *
+  // Measured on an H100: of a block's only tile one warpgroup computes all, and 64x64 pixels of 320 channels, 3x3, take 25 us instead
+  // of 15.
+  const bool taps = p.kernel[0] * p.kernel[1] * p.kernel[2] > 1;
+  const double lone = tile.pingpong && alone && taps && tile.kernel == MatmulKernel::tiles ? 1.3 : 1;
+  return activated * empty * lone *
          (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) +
           (tile.pingpong ? 0
            : tile.wide   ? 500
@@ -347,7 +371,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
   const bool normed = tile.kernel == MatmulKernel::normed, walks = tile.kernel == MatmulKernel::walk;
-  const Box source = own ? Box{1, 1, tile.tileM} : normed ? Box{1, chosen[1] + 2, kNormedColumns} : chosen;
+  const Box source = own ? Box{1, 1, tile.tileM} : borders_source(tile) ? Box{1, chosen[1] + 2, kBorderedColumns} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
@@ -359,7 +383,9 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   // A block takes the same pixels of all frames, in two boxes.
   const int64_t boxes = static_cast<int64_t>(params.tiles[1]) * params.tiles[2];
   const int64_t tiles = walks ? p.out[0] * ceil_div(boxes, 2) : groups * (rows ? params.numParts : p.phases * params.numNTiles);
-  const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
+  int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
+  // A block keeps the filters of one tile of columns.
+  if (tile.kernel == MatmulKernel::stationary) clusters -= clusters % params.numNTiles;
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   double cost = 0;
   if (tile.kernel == MatmulKernel::split) {
