@@ -14,12 +14,21 @@ export interface NativeBuffer {
   /** Does what writeSync does, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
    *  source may change once the call has returned. */
   write(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
-  /** Does what write does with numbers as elements of a float type, rounded. dtype: its position in contract/dtype.ts. */
-  writeFloats(source: Float32Array, dtype: number, offset: number): Promise<void>;
+  /** Does what write does with numbers as elements of a float type, rounded; their largest magnitude, NaN where one is. dtype: its position
+   *  in contract/dtype.ts. */
+  writeFloats(source: Float32Array, dtype: number, offset: number): Promise<number>;
   /** Copies from byte `offset` until `target` is full. */
   readSync(target: ArrayBufferView | ArrayBuffer, offset: number): void;
-  /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. */
-  readFloats(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<FloatsRead>;
+  /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. into: where they go, as many;
+   *  default: a new array. One of allocateFloats, or over shared memory, is filled in place; any other one once all are read. */
+  readFloats(
+    offset: number,
+    dtype: number,
+    pixels: number,
+    channels: number,
+    pitch: number,
+    into?: Float32Array,
+  ): Promise<FloatsRead>;
   /** Bytes, read off the event loop. */
   readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
@@ -204,6 +213,10 @@ export interface Addon {
   cpuIsa(): "amx" | "avx512" | "avx2" | "plain" | "neon";
   /** What `math` comes to with an instruction set: `math` itself, or `exact` where nothing would be gained. */
   cpuMath(isa: string, math: string): "exact" | "fast" | "bf16";
+  /** Zeros in memory that workers fill in place. */
+  allocateFloats(count: number): Float32Array;
+  /** Touches the memory of an array of allocateFloats, or a part of one, off the event loop; the numbers stay as they are. */
+  touchFloats(values: Float32Array): Promise<void>;
   /** The largest magnitude of `values`, or NaN where one is. */
   largestMagnitude(values: Float32Array): number;
   opIds(): string[];

@@ -73,7 +73,16 @@ export class DeviceBuffer {
    *
    * @throws VdError `layout` outside the buffer, `dtype` for other types
    */
-  writeFloats(source: Float32Array, dtype: DType, offset = 0): Promise<void> {
+  async writeFloats(source: Float32Array, dtype: DType, offset = 0): Promise<void> {
+    await this.writeCheckedFloats(source, dtype, offset);
+  }
+
+  /**
+   * Does what {@link writeFloats} does, and tells the largest magnitude of what was written, before it was rounded: NaN where one is.
+   *
+   * @throws VdError as {@link writeFloats}
+   */
+  writeCheckedFloats(source: Float32Array, dtype: DType, offset = 0): Promise<number> {
     return awaitNative(() => this.native.writeFloats(source, dtypeIndex(dtype), offset));
   }
 
@@ -98,14 +107,16 @@ export class DeviceBuffer {
   }
 
   /**
-   * Does what {@link readFloats} does, and tells the index of the first value that is not finite.
+   * Does what {@link readFloats} does, and tells the index of the first value that is not finite. into: what to fill and give instead of a new array;
+   * one of `allocateFloats` or `sharedFloats`, or a part of it, is filled in place, any other one once everything is read. After an
+   * error it holds anything.
    *
-   * @throws VdError `layout` outside the buffer
+   * @throws VdError `layout` outside the buffer, or where the memory of `into` was taken away meanwhile; `shape` for an array of another length
    */
-  async readCheckedFloats(region: FloatRegion): Promise<FloatsRead> {
+  async readCheckedFloats(region: FloatRegion, into?: Float32Array): Promise<FloatsRead> {
     requireOptions("readFloats", region);
     const { byteOffset = 0, dtype, pixels, channels, pitch = channels } = region;
-    return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
+    return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch, into));
   }
 
   /**

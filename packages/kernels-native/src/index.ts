@@ -30,7 +30,7 @@ export {
   VdError,
   type VdErrorDetails,
 } from "./errors";
-export { largestMagnitude } from "./floats";
+export { allocateFloats, largestMagnitude, touchFloats } from "./floats";
 export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
 export { fillNormals, mersenneDraws, type NormalsOptions, sharedFloats } from "./normals";

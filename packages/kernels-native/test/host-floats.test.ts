@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { allocateBuffer, largestMagnitude, sharedFloats } from "../src/index";
+import { allocateBuffer, allocateFloats, largestMagnitude, sharedFloats, touchFloats } from "../src/index";
 
 /** More than one block of reading, with a rest that fills no vector. */
 const MANY = (9 << 20) / 2 + 5;
@@ -117,6 +117,126 @@ describe("writeFloats", () => {
     values.fill(9);
     await written;
     expect(await buffer.readFloats({ dtype: "f32", pixels: 2, channels: 1 })).toEqual(Float32Array.of(1, 2));
+  });
+});
+
+describe("writeCheckedFloats", () => {
+  test.each(["f16", "bf16", "f32"] as const)("tells the largest magnitude before rounding, as %s", async (dtype) => {
+    const buffer = allocateBuffer(4 * MANY);
+    const values = numbers(MANY);
+    for (const source of [new Float32Array(MANY), sharedFloats(MANY)]) {
+      source.set(values);
+      expect(await buffer.writeCheckedFloats(source, dtype)).toBe(largestMagnitude(values));
+      for (const at of [0, MANY - 1]) {
+        source[at] = -Infinity;
+        expect(await buffer.writeCheckedFloats(source, dtype)).toBe(Infinity);
+        source[at] = Number.NaN;
+        expect(await buffer.writeCheckedFloats(source, dtype)).toBeNaN();
+        source[at] = values[at]!;
+      }
+    }
+    expect(await buffer.writeCheckedFloats(new Float32Array(0), dtype)).toBe(0);
+  });
+});
+
+describe("arrays that are read into", () => {
+  const COUNT = 3_000_001;
+  const values = numbers(COUNT);
+  const region = { dtype: "f16", pixels: COUNT, channels: 1 } as const;
+  const rounded16 = roundTrips.f16(values);
+  const filled = async () => {
+    const buffer = allocateBuffer(2 * COUNT);
+    await buffer.writeFloats(values, "f16");
+    return buffer;
+  };
+  const KINDS: [name: string, make: (count: number) => Float32Array][] = [
+    ["of allocateFloats", allocateFloats],
+    ["of shared memory", sharedFloats],
+    ["of JavaScript's", (count) => new Float32Array(count)],
+  ];
+
+  test.each(KINDS)("get the numbers and nothing beside them: %s", async (_, make) => {
+    const buffer = await filled();
+    const whole = make(COUNT + 3);
+    const into = whole.subarray(1, COUNT + 1);
+    const read = await buffer.readCheckedFloats(region, into);
+    expect(read.values).toBe(into);
+    expect(Buffer.compare(new Uint8Array(into.slice().buffer), new Uint8Array(rounded16.buffer))).toBe(0);
+    expect([whole[0], ...whole.subarray(COUNT + 1)]).toEqual([0, 0, 0]);
+    expect(read.firstNotFinite).toBeUndefined();
+    await buffer.writeFloats(Float32Array.of(Number.NaN), "f16", 2 * 7);
+    expect((await buffer.readCheckedFloats(region, into)).firstNotFinite).toBe(7);
+  });
+
+  test.each(KINDS)("take parts beside each other, in any order: %s", async (_, make) => {
+    const buffer = await filled();
+    const whole = make(COUNT);
+    const ends = [1_000, 1_001, 2_000_000, COUNT];
+    const reads = ends.map((end, i) => {
+      const begin = ends[i - 1] ?? 0;
+      const part = { dtype: "f16", byteOffset: 2 * begin, pixels: end - begin, channels: 1 } as const;
+      return buffer.readCheckedFloats(part, whole.subarray(begin, end));
+    });
+    await Promise.all([...reads.reverse(), touchFloats(whole)]);
+    expect(Buffer.compare(new Uint8Array(whole.slice().buffer), new Uint8Array(rounded16.buffer))).toBe(0);
+  });
+
+  test("hold their memory until it is read, whatever becomes of them", async () => {
+    const buffer = await filled();
+    const reads = Array.from({ length: 4 }, () => buffer.readCheckedFloats(region, allocateFloats(COUNT)));
+    globalThis.gc?.();
+    for (const read of await Promise.all(reads)) expect(read.values.at(-1)).toBe(rounded16.at(-1));
+  });
+
+  test("are refused where they have another length or type, and where they are taken away", async () => {
+    const buffer = await filled();
+    const wrong: [into: unknown, code: string][] = [
+      [allocateFloats(COUNT - 1), "shape"],
+      [new Float32Array(COUNT + 1), "shape"],
+      [new Float64Array(COUNT), "attr"],
+      [null, "attr"],
+      [7, "attr"],
+    ];
+    for (const [into, code] of wrong)
+      await expect(buffer.readCheckedFloats(region, into as never)).rejects.toMatchObject({ code });
+    const into = allocateFloats(COUNT);
+    const outside = { ...region, byteOffset: 2 };
+    await expect(buffer.readCheckedFloats(outside, into)).rejects.toMatchObject({ code: "layout" });
+    expect(into.every((value) => value === 0)).toBe(true);
+    const taken = new Float32Array(COUNT);
+    const read = buffer.readCheckedFloats(region, taken);
+    structuredClone(taken.buffer, { transfer: [taken.buffer] });
+    await expect(read).rejects.toMatchObject({ code: "layout", message: expect.stringContaining("that it had") });
+    await expect(buffer.readCheckedFloats(region, taken)).rejects.toMatchObject({ code: "shape" });
+  });
+
+  test("cannot be larger than any array, and may be empty", async () => {
+    for (const count of [-1, 1.5, 2 ** 32, "7" as never])
+      expect(() => allocateFloats(count)).toThrow(expect.objectContaining({ code: "attr" }));
+    expect(allocateFloats(0)).toEqual(new Float32Array(0));
+    await touchFloats(allocateFloats(0));
+  });
+
+  test("keep their numbers when they are touched", async () => {
+    for (const [, make] of KINDS) {
+      const touched = make(5_000_000);
+      touched.set([1, 2], 2_000_000);
+      await touchFloats(touched.subarray(1));
+      expect([...touched.subarray(1_999_999, 2_000_003)]).toEqual([0, 1, 2, 0]);
+    }
+    await expect(touchFloats([1] as never)).rejects.toMatchObject({ code: "attr" });
+  });
+
+  test("get pixels that lie further apart than a block", async () => {
+    const pitch = 3_000_000;
+    const buffer = allocateBuffer(4 * (2 * pitch + 5));
+    for (const i of [0, 1, 2]) await buffer.writeFloats(Float32Array.of(i, i, i, i, i), "f32", 4 * i * pitch);
+    await buffer.writeFloats(Float32Array.of(Number.NaN), "f32", 4 * (2 * pitch + 3));
+    const read = await buffer.readCheckedFloats({ dtype: "f32", pixels: 3, channels: 5, pitch });
+    expect(read).toEqual({
+      values: Float32Array.of(0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, Number.NaN, 2),
+      firstNotFinite: 13,
+    });
   });
 });
 

@@ -142,28 +142,55 @@ export async function writeHost(
   tensor: Tensor,
   data: ArrayLike<number>,
 ): Promise<void> {
+  await send(buffer, base, tensor, data);
+}
+
+/**
+ * Does what {@link writeHost} does with numbers for floats of 16 and 32 bits, and tells their largest magnitude, NaN where one is. All are written, whatever
+ * they are.
+ *
+ * @throws VdError `dtype` for tensors and arrays of other types, `shape`
+ */
+export async function writeCheckedHost(
+  buffer: DeviceBuffer,
+  base: number,
+  tensor: Tensor,
+  data: Float32Array,
+): Promise<number> {
+  if (!isRoundedByAddon(data, tensor.dtype)) {
+    const expected = "a Float32Array for floats of 16 or 32 bits";
+    const got = `${Object.prototype.toString.call(data)} for ${describe(tensor)}`;
+    throw new VdError({ code: "dtype", where: tensor.storage.name, expected, got });
+  }
+  return send(buffer, base, tensor, data);
+}
+
+/** Returns the largest magnitude of what the addon rounds. */
+async function send(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): Promise<number> {
   const count = countOf(tensor.dims);
   const start = base + tensor.byteOffset;
   const length = pieceLength(data, tensor.dtype);
-  const send = (at: number): Promise<void> => {
+  const sendFrom = async (at: number): Promise<number> => {
     checkCount(tensor.storage.name, tensor, data); // Each time: the caller may have transferred the memory to another thread meanwhile.
     const offset = start + at * elementBytes(tensor.dtype);
     if (isRoundedByAddon(data, tensor.dtype))
-      return buffer.writeFloats(data.subarray(at, at + length), tensor.dtype, offset);
+      return buffer.writeCheckedFloats(data.subarray(at, at + length), tensor.dtype, offset);
     const piece = ArrayBuffer.isView(data)
       ? (data as Float32Array).subarray(at, at + length)
       : Array.prototype.slice.call(data, at, at + length);
-    return buffer.write(encode(tensor.storage.name, piece, tensor.dtype), offset);
+    await buffer.write(encode(tensor.storage.name, piece, tensor.dtype), offset);
+    return 0;
   };
-  const underWay: Promise<void>[] = [];
+  const underWay: Promise<number>[] = [];
+  let largest = 0;
   try {
     for (let at = 0; at < count; at += length) {
-      const piece = send(at);
+      const piece = sendFrom(at);
       piece.catch(() => undefined); // It may fail while another one is waited for.
       underWay.push(piece);
-      if (underWay.length >= PIECES_UNDER_WAY) await underWay.shift();
+      if (underWay.length >= PIECES_UNDER_WAY) largest = Math.max(largest, await underWay.shift()!);
     }
-    await Promise.all(underWay);
+    return Math.max(largest, ...(await Promise.all(underWay)));
   } finally {
     // The caller may free the buffer then.
     await Promise.allSettled(underWay);
@@ -193,11 +220,21 @@ export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor)
 }
 
 /** Does what {@link readHostSync} does, for floats of 16 and 32 bits all of it off the event loop, and tells of these which is the
- *  first that is not finite. */
-export async function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<FloatsRead> {
+ *  first that is not finite. into: what to fill and give instead of a new array, as many numbers. @throws VdError `shape` */
+export async function readHost(
+  buffer: DeviceBuffer,
+  base: number,
+  tensor: Tensor,
+  into?: Float32Array,
+): Promise<FloatsRead> {
   const { dims, dtype, pitch } = tensor;
   const byteOffset = base + tensor.byteOffset;
-  if (!isConverted(dtype)) return { values: unpack(await buffer.readBytes(byteOffset, spanBytes(tensor)), tensor) };
+  if (into) checkCount(tensor.storage.name, tensor, into);
+  if (!isConverted(dtype)) {
+    const values = unpack(await buffer.readBytes(byteOffset, spanBytes(tensor)), tensor);
+    into?.set(values);
+    return { values: into ?? values };
+  }
   const channels = dims[dims.length - 1] ?? 1;
-  return buffer.readCheckedFloats({ byteOffset, dtype, pixels: countOf(dims) / channels, channels, pitch });
+  return buffer.readCheckedFloats({ byteOffset, dtype, pixels: countOf(dims) / channels, channels, pitch }, into);
 }

@@ -30,7 +30,7 @@ export {
 } from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
-export { decodeStored, writeHost } from "./host";
+export { decodeStored, writeCheckedHost, writeHost } from "./host";
 export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
 export { opMethod, recordOp } from "./op-method";

@@ -1,7 +1,7 @@
-import { allocateBuffer, sharedFloats } from "@vd/kernels-native";
+import { allocateBuffer, allocateFloats, sharedFloats } from "@vd/kernels-native";
 import { describe, expect, test, vi } from "vitest";
 import { Graph } from "../src/graph";
-import { readHost, readHostSync, writeHost, writeHostSync } from "../src/host";
+import { readHost, readHostSync, writeCheckedHost, writeHost, writeHostSync } from "../src/host";
 import { failure } from "./support/failure";
 
 const COUNT = 1_000_003;
@@ -11,7 +11,7 @@ const BASE = 64;
 function target(dtype: "f32" | "f16" | "i8") {
   const tensor = new Graph().input("x", [1, 1, 1, COUNT], dtype);
   const buffer = allocateBuffer(BASE + 4 * COUNT);
-  return { tensor, buffer, calls: vi.spyOn(buffer, "write"), floatCalls: vi.spyOn(buffer, "writeFloats") };
+  return { tensor, buffer, calls: vi.spyOn(buffer, "write"), floatCalls: vi.spyOn(buffer, "writeCheckedFloats") };
 }
 
 const numbers = <T extends ArrayBufferLike>(into: Float32Array<T>): Float32Array<T> => {
@@ -100,6 +100,34 @@ describe("writeHost", () => {
   });
 });
 
+describe("writeCheckedHost", () => {
+  test.each(["f32", "f16"] as const)("tells the largest magnitude of all pieces: %s", async (dtype) => {
+    const { tensor, buffer } = target(dtype);
+    for (const data of [numbers(new Float32Array(COUNT)), numbers(sharedFloats(COUNT))]) {
+      expect(await writeCheckedHost(buffer, BASE, tensor, data)).toBe(1000);
+      expect(readHostSync(buffer, BASE, tensor)).toEqual(data.slice());
+      for (const at of [0, COUNT >> 1, COUNT - 1]) {
+        const value = data[at]!;
+        data[at] = -Infinity;
+        expect(await writeCheckedHost(buffer, BASE, tensor, data)).toBe(Infinity);
+        data[at] = Number.NaN;
+        expect(await writeCheckedHost(buffer, BASE, tensor, data)).toBeNaN();
+        data[at] = value;
+      }
+    }
+  });
+
+  test("refuses what is not looked through on its way", async () => {
+    const { tensor, buffer } = target("f32");
+    for (const data of [new Float64Array(COUNT), [1], undefined])
+      await expect(writeCheckedHost(buffer, BASE, tensor, data as never)).rejects.toMatchObject({ code: "dtype" });
+    const whole = target("i8");
+    const data = new Float32Array(COUNT);
+    await expect(writeCheckedHost(whole.buffer, BASE, whole.tensor, data)).rejects.toMatchObject({ code: "dtype" });
+    await expect(writeCheckedHost(buffer, BASE, tensor, data.subarray(1))).rejects.toMatchObject({ code: "shape" });
+  });
+});
+
 describe("readHost", () => {
   const VALUES = [0, 1, 2, 5, 16, 64];
 
@@ -109,6 +137,16 @@ describe("readHost", () => {
     await writeHost(buffer, BASE, tensor, VALUES);
     expect([...(await readHost(buffer, BASE, tensor)).values]).toEqual(VALUES);
     expect([...readHostSync(buffer, BASE, tensor)]).toEqual(VALUES);
+  });
+
+  test.each(["f32", "f16", "i8"] as const)("fills an array that is given: %s", async (dtype) => {
+    const tensor = new Graph().input("x", [1, 1, 2, 3], dtype);
+    const buffer = allocateBuffer(BASE + 64);
+    await writeHost(buffer, BASE, tensor, VALUES);
+    const into = allocateFloats(8).subarray(1, 7);
+    expect((await readHost(buffer, BASE, tensor, into)).values).toBe(into);
+    expect([...new Float32Array(into.buffer)]).toEqual([0, ...VALUES, 0]);
+    await expect(readHost(buffer, BASE, tensor, into.subarray(1))).rejects.toMatchObject({ code: "shape", got: "5" });
   });
 
   test.each(["f32", "u8"] as const)("leaves out the gaps of a view of %s", async (dtype) => {

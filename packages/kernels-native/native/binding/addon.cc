@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "../core/op_table.h"
+#include "../core/touch_pages.h"
 #include "../cpu/cpu_features.h"
 #include "../cpu/float_kernels.h"
 #include "../driver/cupti.h"
@@ -12,6 +13,7 @@
 #include "async.h"
 #include "buffer.h"
 #include "device.h"
+#include "external.h"
 #include "janitor.h"
 #include "normals.h"
 #include "wrap.h"
@@ -111,6 +113,25 @@ Napi::Value take_ranges(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(driver::cupti::take_ranges()));
 }
 
+/** Elements of a typed array at most. */
+constexpr double kMostElements = 4294967295;
+
+Napi::Value allocate_floats(const Napi::CallbackInfo& info) {
+  auto pages = std::make_shared<Pages>(read_size(info[0], "allocateFloats count", kMostElements) * sizeof(float));
+  return floats_to_fill(info.Env(), pages);
+}
+
+/** Has the system give the memory of an array of `allocate_floats`; of others it has done that, or does at their first touch. */
+Napi::Value touch_floats(const Napi::CallbackInfo& info) {
+  if (!is_float32_array(info[0])) wrong_type("touchFloats values", "a Float32Array", info[0]);
+  const auto bytes = read_bytes(info[0], "touchFloats values");
+  auto work = [bytes, pages = pages_of(info[0].As<Napi::TypedArray>())] {
+    if (pages) touch_pages(bytes.data(), bytes.size());
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
 /** The largest magnitude of a Float32Array, or NaN where it holds one. */
 Napi::Value largest_magnitude(const Napi::CallbackInfo& info) {
   if (!is_float32_array(info[0])) wrong_type("largestMagnitude values", "a Float32Array", info[0]);
@@ -146,6 +167,8 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<fill_normals>(exports, "fillNormals");
   export_function<cpu_isa>(exports, "cpuIsa");
   export_function<cpu_math>(exports, "cpuMath");
+  export_function<allocate_floats>(exports, "allocateFloats");
+  export_function<touch_floats>(exports, "touchFloats");
   export_function<largest_magnitude>(exports, "largestMagnitude");
   export_function<op_ids>(exports, "opIds");
   export_function<list_gpus>(exports, "listGpus");

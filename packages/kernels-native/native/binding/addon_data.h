@@ -29,6 +29,8 @@ struct AddonData {
 inline constexpr napi_type_tag kBufferTag{0x7d9a1f0c2b6e4a51, 0x8c3e5d7f9b1a2c41};
 inline constexpr napi_type_tag kDeviceTag{0x7d9a1f0c2b6e4a52, 0x8c3e5d7f9b1a2c42};
 inline constexpr napi_type_tag kProgramTag{0x7d9a1f0c2b6e4a53, 0x8c3e5d7f9b1a2c43};
+/** Of array buffers over `Pages` that workers fill in place. */
+inline constexpr napi_type_tag kFloatsTag{0x7d9a1f0c2b6e4a54, 0x8c3e5d7f9b1a2c44};
 
 inline bool has_tag(const Napi::Value& value, const napi_type_tag& tag) {
   if (!value.IsObject()) return false;

@@ -39,11 +39,12 @@ template <class Result> class PromiseWorker final : public Napi::AsyncWorker {
   void OnOK() override {
     const Napi::HandleScope scope(Env());
     try {
-      if (error_) {
-        deferred_.Reject(to_js(Env(), *error_).Value());
-      } else {
-        deferred_.Resolve(finish_(Env(), *result_));
+      try {
+        if (!error_) return deferred_.Resolve(finish_(Env(), *result_));
+      } catch (const Error& error) {
+        error_ = error;
       }
+      deferred_.Reject(to_js(Env(), *error_).Value());
     } catch (const Napi::Error&) {
       // JavaScript can no longer run, e.g. in a worker thread that is being stopped: nobody waits for the promise.
     }

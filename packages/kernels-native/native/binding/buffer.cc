@@ -40,8 +40,39 @@ void check_region(const Memory& memory, const cpu::FloatRegion& region) {
                 "one that ends at byte " + std::to_string(static_cast<int64_t>(end)));
 }
 
+/** An array of JavaScript's that floats are read into. */
+struct FloatTarget {
+  /** The last copy is let go of on the event loop. */
+  std::shared_ptr<Napi::ObjectReference> array;
+  size_t count = 0;
+  /** Where a worker fills it, in pages of the addon's or in shared memory; of any other array, which JavaScript may take away, none. */
+  float* values = nullptr;
+  std::shared_ptr<Pages> pages;
+};
+
+FloatTarget read_target(const Napi::Value& value, size_t count) {
+  if (!is_float32_array(value)) wrong_type("readFloats into", "a Float32Array", value);
+  const auto bytes = binding::read_bytes(value, "readFloats into");
+  if (bytes.size() != count * sizeof(float))
+    throw Error(ErrorCode::shape, "readFloats into", std::to_string(count) + " numbers", std::to_string(bytes.size() / sizeof(float)));
+  FloatTarget target{std::make_shared<Napi::ObjectReference>(Napi::Persistent(value.As<Napi::Object>())), count, nullptr, nullptr};
+  target.pages = pages_of(value.As<Napi::TypedArray>());
+  if (target.pages || SharedBytes::has(value)) target.values = reinterpret_cast<float*>(bytes.data());
+  return target;
+}
+
+/** Copies floats to a target that no worker fills. JavaScript may have taken its memory away meanwhile. */
+void copy_to(const FloatTarget& target, const Pages& from) {
+  const auto bytes = binding::read_bytes(target.array->Value(), "readFloats into");
+  if (bytes.size() != from.bytes())
+    throw Error(ErrorCode::layout, "readFloats into", "the " + std::to_string(target.count) + " numbers that it had",
+                std::to_string(bytes.size() / sizeof(float)));
+  if (!bytes.empty()) std::memcpy(bytes.data(), from.data(), bytes.size());
+}
+
 /** Floats that were read, and the index of the first that is not finite, or their number. */
 struct FloatsRead {
+  /** None where they lie in a target. */
   std::shared_ptr<Pages> pages;
   size_t firstNotFinite = 0;
 };
@@ -159,21 +190,18 @@ Napi::Value Buffer::write_floats(const Napi::CallbackInfo& info) {
   const size_t count = source.size() / sizeof(float);
   check_writable(*memory, "writeFloats");
   check_range(*memory, offset, count * static_cast<size_t>(bytes_of(dtype)), "writeFloats");
-  const auto finish = [](Napi::Env env, bool&) { return env.Undefined(); };
+  const auto finish = [](Napi::Env env, float& largest) { return Napi::Number::New(env, largest); };
   if (SharedBytes::has(info[0])) {
     auto work = [memory, offset, dtype, count, shared = SharedBytes::of(info[0], "writeFloats source")] {
-      cpu::write_floats(*memory, offset, dtype, reinterpret_cast<const float*>(shared.bytes.data()), count);
-      return true;
+      return cpu::write_floats(*memory, offset, dtype, reinterpret_cast<const float*>(shared.bytes.data()), count);
     };
-    return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
+    return PromiseWorker<float>::start(info.Env(), std::move(work), finish);
   }
-  std::vector<float> values(count);
-  std::memcpy(values.data(), source.data(), source.size());
-  auto work = [memory, offset, dtype, values = std::move(values)] {
-    cpu::write_floats(*memory, offset, dtype, values.data(), values.size());
-    return true;
-  };
-  return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
+  // Without zeros first: the event loop waits for this copy.
+  const std::shared_ptr<float[]> values(new float[count]);
+  if (count > 0) std::memcpy(values.get(), source.data(), source.size());
+  auto work = [memory, offset, dtype, values, count] { return cpu::write_floats(*memory, offset, dtype, values.get(), count); };
+  return PromiseWorker<float>::start(info.Env(), std::move(work), finish);
 }
 
 Napi::Value Buffer::read_sync(const Napi::CallbackInfo& info) {
@@ -194,15 +222,17 @@ Napi::Value Buffer::read_floats(const Napi::CallbackInfo& info) {
   region.channels = read_size(info[3], "readFloats channels", kMaxFloats);
   region.pitch = read_size(info[4], "readFloats pitch", kMaxFloats);
   check_region(*memory, region);
-  auto work = [memory, region] {
-    FloatsRead read{std::make_shared<Pages>(region.pixels * region.channels * sizeof(float))};
-    read.firstNotFinite = cpu::read_floats(*memory, region, static_cast<float*>(read.pages->data()));
+  const size_t count = region.pixels * region.channels;
+  const FloatTarget target = info[5].IsUndefined() ? FloatTarget{} : read_target(info[5], count);
+  auto work = [memory, region, count, values = target.values, pages = target.pages] {
+    FloatsRead read{values ? nullptr : std::make_shared<Pages>(count * sizeof(float))};
+    read.firstNotFinite = cpu::read_floats(*memory, region, values ? values : static_cast<float*>(read.pages->data()));
     return read;
   };
-  return PromiseWorker<FloatsRead>::start(info.Env(), std::move(work), [](Napi::Env env, FloatsRead& read) {
+  return PromiseWorker<FloatsRead>::start(info.Env(), std::move(work), [count, target](Napi::Env env, FloatsRead& read) {
+    if (target.array && read.pages) copy_to(target, *read.pages);
     Napi::Object result = Napi::Object::New(env);
-    const size_t count = read.pages->bytes() / sizeof(float);
-    result.Set("values", floats_to_js(env, read.pages));
+    result.Set("values", target.array ? target.array->Value() : floats_to_js(env, read.pages));
     if (read.firstNotFinite < count) result.Set("firstNotFinite", static_cast<double>(read.firstNotFinite));
     return result;
   });

@@ -35,6 +35,18 @@ Napi::ArrayBuffer buffer_to_js(Napi::Env env, void* data, size_t bytes, std::sha
   return copy;
 }
 
+/** Lets an array buffer over pages be known by `pages_of`. */
+void tag(Napi::Env env, const Napi::ArrayBuffer& buffer, const std::shared_ptr<Pages>& pages) {
+  auto held = std::make_unique<Held>(Held{pages, env.GetInstanceData<AddonData>()->janitor});
+  const auto release = [](napi_env, void* data, void*) {
+    const std::unique_ptr<Held> from(static_cast<Held*>(data));
+    from->janitor->take(std::move(from->block));
+  };
+  if (napi_wrap(env, buffer, held.get(), release, nullptr, nullptr) != napi_ok) return;
+  held.release();
+  napi_type_tag_object(env, buffer, &kFloatsTag);
+}
+
 }  // namespace
 
 Pages::Pages(size_t bytes) : bytes_(bytes) {
@@ -55,6 +67,21 @@ Napi::Value bytes_to_js(Napi::Env env, std::shared_ptr<Pages>& pages) {
 
 Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<Pages>& pages) {
   return Napi::Float32Array::New(env, pages->bytes() / sizeof(float), buffer_to_js(env, pages->data(), pages->bytes(), pages), 0);
+}
+
+Napi::Value floats_to_fill(Napi::Env env, std::shared_ptr<Pages>& pages) {
+  const Napi::ArrayBuffer buffer = buffer_to_js(env, pages->data(), pages->bytes(), pages);
+  // It is a copy where JavaScript takes no memory of others.
+  if (pages->bytes() > 0 && const_cast<Napi::ArrayBuffer&>(buffer).Data() == pages->data()) tag(env, buffer, pages);
+  return Napi::Float32Array::New(env, pages->bytes() / sizeof(float), buffer, 0);
+}
+
+std::shared_ptr<Pages> pages_of(const Napi::TypedArray& array) {
+  napi_value owner = nullptr;
+  void* held = nullptr;
+  if (napi_get_typedarray_info(array.Env(), array, nullptr, nullptr, nullptr, &owner, nullptr) != napi_ok) return nullptr;
+  if (!has_tag(Napi::Value(array.Env(), owner), kFloatsTag) || napi_unwrap(array.Env(), owner, &held) != napi_ok) return nullptr;
+  return std::static_pointer_cast<Pages>(static_cast<Held*>(held)->block);
 }
 
 }  // namespace vd::binding

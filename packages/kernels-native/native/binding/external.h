@@ -26,5 +26,9 @@ class Pages {
 Napi::Value bytes_to_js(Napi::Env env, std::shared_ptr<Pages>& pages);
 /** A Float32Array of all pages. */
 Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<Pages>& pages);
+/** Does what `floats_to_js` does with pages that workers fill while JavaScript holds the array; `pages_of` finds them. */
+Napi::Value floats_to_fill(Napi::Env env, std::shared_ptr<Pages>& pages);
+/** The pages that a typed array of `floats_to_fill`, or a part of one, lies in; none of any other array. */
+std::shared_ptr<Pages> pages_of(const Napi::TypedArray& array);
 
 }  // namespace vd::binding

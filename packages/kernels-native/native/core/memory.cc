@@ -46,6 +46,10 @@ void Memory::read(size_t offset, void* target, size_t bytes) const {
   if (bytes > 0) std::memcpy(target, data_ + offset, bytes);
 }
 
+void Memory::read_in_blocks(size_t offset, size_t bytes, size_t, const TakeBlock& take) const {
+  if (bytes > 0) take(data_ + offset, 0, bytes);
+}
+
 void Memory::fill(size_t offset, int value, size_t bytes) {
   changed();
   std::memset(data_ + offset, value, bytes);

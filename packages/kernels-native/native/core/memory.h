@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,11 @@ namespace vd {
 
 class Memory {
  public:
+  /** Takes a block of bytes that begins at byte `at` of what is read. */
+  using TakeBlock = std::function<void(const std::byte* block, size_t at, size_t bytes)>;
+  /** Bytes of a block that a device's memory is read through. */
+  static constexpr size_t kMostUnit = size_t{8} << 20;
+
   virtual ~Memory() = default;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -26,6 +32,9 @@ class Memory {
   // Ranges must lie inside the memory; the caller checks. Throw Error(driver) where the memory is a device's.
   virtual void write(size_t offset, const void* source, size_t bytes);
   virtual void read(size_t offset, void* target, size_t bytes) const;
+  /** Hands the bytes of a range to `take` in their order, in blocks that last as long as its call and hold whole units but for the last
+   * one. unit: of at most `kMostUnit` bytes. */
+  virtual void read_in_blocks(size_t offset, size_t bytes, size_t unit, const TakeBlock& take) const;
   virtual void fill(size_t offset, int value, size_t bytes);
   /** Copies a range of other memory, of this or another device or the host, here; ranges in host memory may overlap. */
   virtual void copy(size_t offset, const Memory& source, size_t from, size_t bytes);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <future>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -17,7 +16,10 @@
 namespace vd::cpu {
 namespace {
 
-/** What is read at a time: it stays in a cache until it is converted. */
+/** Bytes that one thread converts before others are worth their start. */
+constexpr size_t kAloneBytes = size_t{8} << 20;
+
+/** Bytes that are written at a time: they stay in a cache until they are sent. */
 constexpr size_t kBlockBytes = size_t{8} << 20;
 
 /** Bytes that a thread converts at a time. */
@@ -35,29 +37,17 @@ struct Piece {
 
 class Reader {
  public:
+  /** A pixel of the region fits into a block. */
   Reader(const Memory& memory, const FloatRegion& region, float* values)
       : memory_(memory), r_(region), values_(values), item_(static_cast<size_t>(bytes_of(region.dtype))) {}
 
   /** Returns the index of the first pixel of a share that has an element that is not finite; others behind it are not counted. */
   size_t run() {
-    const size_t stride = r_.pitch * item_, perBlock = std::clamp<size_t>(kBlockBytes / stride, 1, r_.pixels);
-    if (r_.pixels * stride > kBlockBytes && converting_threads() > 1) start_threads();
-    const auto blockBytes = span(perBlock);
-    const std::unique_ptr<std::byte[]> blocks[2] = {
-        std::unique_ptr<std::byte[]>(new std::byte[blockBytes]),
-        std::unique_ptr<std::byte[]>(r_.pixels > perBlock ? new std::byte[blockBytes] : nullptr)};
-    const auto read = [&](size_t at, std::byte* block) {
-      memory_.read(r_.byteOffset + at * stride, block, span(std::min(perBlock, r_.pixels - at)));
-    };
-    read(0, blocks[0].get());
-    for (size_t at = 0, turn = 0; at < r_.pixels; at += perBlock, turn ^= 1) {
-      // The next block comes while this one is converted, or afterwards where the system gives no thread.
-      std::future<void> next;
-      if (at + perBlock < r_.pixels)
-        next = std::async(std::launch::async | std::launch::deferred, read, at + perBlock, blocks[turn ^ 1].get());
-      convert(blocks[turn].get(), at, std::min(perBlock, r_.pixels - at));
-      if (next.valid()) next.get();
-    }
+    const size_t stride = r_.pitch * item_, bytes = (r_.pixels - 1) * stride + r_.channels * item_;
+    if (bytes > kAloneBytes && converting_threads() > 1) start_threads();
+    memory_.read_in_blocks(r_.byteOffset, bytes, stride, [&](const std::byte* stored, size_t at, size_t some) {
+      convert(stored, at / stride, (some + stride - 1) / stride);
+    });
     return firstOutside_;
   }
 
@@ -69,9 +59,6 @@ class Reader {
     } catch (const std::system_error&) {
     }
   }
-
-  /** Bytes from the first element of some pixels to their last. */
-  size_t span(size_t pixels) const { return ((pixels - 1) * r_.pitch + r_.channels) * item_; }
 
   void convert(const std::byte* stored, size_t begin, size_t pixels) {
     const size_t stride = r_.pitch * item_, perShare = std::max<size_t>(kShareBytes / stride, 1);
@@ -110,9 +97,8 @@ class Reader {
   std::atomic<size_t> firstOutside_{r_.pixels};
 };
 
-}  // namespace
-
-size_t read_floats(const Memory& memory, const FloatRegion& region, float* values) {
+/** Reads a region whose pixels fit into a block. */
+size_t read_pixels(const Memory& memory, const FloatRegion& region, float* values) {
   const size_t count = region.pixels * region.channels;
   // A share that has such an element begins before it.
   for (size_t i = Reader(memory, region, values).run() * region.channels; i < count; ++i)
@@ -120,9 +106,29 @@ size_t read_floats(const Memory& memory, const FloatRegion& region, float* value
   return count;
 }
 
-void write_floats(Memory& memory, size_t offset, DType dtype, const float* values, size_t count) {
-  if (dtype == DType::f32) return memory.write(offset, values, count * sizeof(float));
+}  // namespace
+
+size_t read_floats(const Memory& memory, const FloatRegion& r, float* values) {
+  const auto item = static_cast<size_t>(bytes_of(r.dtype));
+  const size_t count = r.pixels * r.channels;
+  if (r.pitch == r.channels) return read_pixels(memory, {r.byteOffset, r.dtype, count, 1, 1}, values);
+  if (r.pitch <= Memory::kMostUnit / item) return read_pixels(memory, r, values);
+  size_t first = count;
+  for (size_t i = 0; i < r.pixels; ++i) {
+    const FloatRegion pixel{r.byteOffset + i * r.pitch * item, r.dtype, r.channels, 1, 1};
+    const size_t found = read_pixels(memory, pixel, values + i * r.channels);
+    if (found < r.channels) first = std::min(first, i * r.channels + found);
+  }
+  return first;
+}
+
+float write_floats(Memory& memory, size_t offset, DType dtype, const float* values, size_t count) {
   const FloatKernels& kernels = float_kernels_of(best_isa());
+  if (dtype == DType::f32) {
+    memory.write(offset, values, count * sizeof(float));
+    return kernels.largest(values, static_cast<int64_t>(count));
+  }
+  float largest = 0;
   const auto item = static_cast<size_t>(bytes_of(dtype));
   const size_t perBlock = std::min(count, kBlockBytes / item);
   const std::unique_ptr<std::byte[]> block(new std::byte[perBlock * item]);
@@ -130,7 +136,11 @@ void write_floats(Memory& memory, size_t offset, DType dtype, const float* value
     const size_t some = std::min(perBlock, count - at);
     kernels.narrow(values + at, dtype, static_cast<int64_t>(some), block.get());
     memory.write(offset + at * item, block.get(), some * item);
+    const float found = kernels.largest(values + at, static_cast<int64_t>(some));
+    // Nothing is above NaN.
+    if (!(found <= largest)) largest = std::isnan(largest) ? largest : found;
   }
+  return largest;
 }
 
 }  // namespace vd::cpu

@@ -16,7 +16,8 @@ struct FloatRegion {
  *  memory. Returns the index of the first that is not finite, or their number. */
 size_t read_floats(const Memory& memory, const FloatRegion& region, float* values);
 
-/** Writes `count` values from byte `offset` on as elements of a float type, rounded to nearest even. They must fit. */
-void write_floats(Memory& memory, size_t offset, DType dtype, const float* values, size_t count);
+/** Writes `count` values from byte `offset` on as elements of a float type, rounded to nearest even. They must fit. Returns their largest
+ *  magnitude, or NaN where one is. */
+float write_floats(Memory& memory, size_t offset, DType dtype, const float* values, size_t count);
 
 }  // namespace vd::cpu

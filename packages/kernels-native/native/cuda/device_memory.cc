@@ -23,6 +23,11 @@ void DeviceMemory::read(size_t offset, void* target, size_t bytes) const {
   transfer_->download(static_cast<std::byte*>(target), block_.address() + offset, bytes);
 }
 
+void DeviceMemory::read_in_blocks(size_t offset, size_t bytes, size_t unit, const TakeBlock& take) const {
+  context_->enter("read");
+  transfer_->download_in_blocks(block_.address() + offset, bytes, unit, take);
+}
+
 void DeviceMemory::fill(size_t offset, int value, size_t bytes) {
   const auto guard = transfer_->lock();
   context_->enter("fill");

@@ -33,6 +33,7 @@ class DeviceMemory final : public vd::Memory {
   bool on_host() const override { return false; }
   void write(size_t offset, const void* source, size_t bytes) override;
   void read(size_t offset, void* target, size_t bytes) const override;
+  void read_in_blocks(size_t offset, size_t bytes, size_t unit, const TakeBlock& take) const override;
   void fill(size_t offset, int value, size_t bytes) override;
   void copy(size_t offset, const vd::Memory& source, size_t from, size_t bytes) override;
   /** Reads into page-locked memory, without staging. */

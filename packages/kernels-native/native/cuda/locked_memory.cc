@@ -3,27 +3,10 @@
 #include <algorithm>
 
 #include "../core/os_memory.h"
+#include "../core/touch_pages.h"
 #include "device_memory.h"
 
 namespace vd::cuda {
-namespace {
-
-/** What one thread touches at a time: a few large pages. */
-constexpr size_t kShare = size_t{16} << 20;
-/** No system has smaller pages. */
-constexpr size_t kPage = 4096;
-
-void touch(std::byte* data, size_t bytes) {
-  const auto shares = static_cast<int64_t>((bytes + kShare - 1) / kShare);
-  ThreadPool threads(static_cast<int>(std::min<int64_t>(copying_threads(), shares)));
-  threads.parallel_for(shares, [&](int64_t share, int) {
-    const size_t begin = static_cast<size_t>(share) * kShare;
-    const size_t end = std::min(begin + kShare, bytes);
-    for (size_t at = begin; at < end; at += kPage) *const_cast<volatile std::byte*>(data + at) = std::byte{0};
-  });
-}
-
-}  // namespace
 
 LockedMemory::LockedMemory(std::shared_ptr<Context> context, size_t bytes) : context_(std::move(context)) {
   bytes_ = std::max<size_t>(bytes, 1);
@@ -33,7 +16,7 @@ LockedMemory::LockedMemory(std::shared_ptr<Context> context, size_t bytes) : con
                 "Use fewer frames, a smaller size or a smaller decode chunk.");
   driver::Result result = driver::kSuccess;
   try {
-    touch(data_, bytes_);
+    touch_pages(data_, bytes_);
     result = context_->api().host_register(data_, bytes_, driver::kHostRegisterPortable);
     if (driver::loses_device(result)) context_->check(result, "allocate");
   } catch (...) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
+#include "../core/touch_pages.h"
 #include "../driver/peers.h"
 
 namespace vd::cuda {
@@ -17,8 +17,6 @@ constexpr size_t kShare = size_t{1} << 20;
 constexpr size_t kDirectPiece = size_t{64} << 20;
 
 }  // namespace
-
-int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4); }
 
 void FairMutex::lock() {
   std::unique_lock lock(mutex_);
@@ -55,7 +53,11 @@ Transfer::Transfer(std::shared_ptr<Context> context) : context_(context), stream
 Transfer::Slot& Transfer::next_slot() {
   Slot& slot = slots_[static_cast<size_t>(next_)];
   next_ = (next_ + 1) % kNumBlocks;
-  if (slot.block) {
+  return prepared(slot);
+}
+
+Transfer::Slot& Transfer::prepared(Slot& slot) {
+  if (slot.free) {
     slot.free->wait("copy");
   } else {
     slot.block = std::make_unique<PinnedBlock>(context_, kBlockBytes);
@@ -105,6 +107,25 @@ void Transfer::download(std::byte* target, driver::DevicePtr source, size_t byte
     last_at = at;
   }
   empty(bytes);
+}
+
+void Transfer::download_in_blocks(driver::DevicePtr source, size_t bytes, size_t unit, const Memory::TakeBlock& take) {
+  const std::lock_guard readers(readMutex_);
+  const size_t perBlock = kBlockBytes / unit * unit;
+  const auto queue = [&](size_t at, size_t turn) {
+    if (at >= bytes) return;
+    Slot& slot = prepared(read_[turn]);
+    const auto guard = lock();
+    context_->check(context_->api().copy_to_host(slot.block->data(), source + at, std::min(perBlock, bytes - at), stream_.handle()),
+                    "readback");
+    slot.free->record(stream_);
+  };
+  queue(0, 0);
+  for (size_t at = 0, turn = 0; at < bytes; at += perBlock, turn ^= 1) {
+    queue(at + perBlock, turn ^ 1);
+    read_[turn].free->wait("readback");
+    take(read_[turn].block->data(), at, std::min(perBlock, bytes - at));
+  }
 }
 
 template <class Queue> void Transfer::in_pieces(size_t bytes, const std::string& where, Queue&& queue) {

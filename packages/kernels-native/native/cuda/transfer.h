@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "../core/memory.h"
 #include "../core/thread_pool.h"
 #include "stream.h"
 
@@ -41,9 +42,6 @@ class FairMutex {
   uint64_t nextTicket_ = 0, turn_ = 0;
 };
 
-/** Threads that copy or touch host memory together: one does either more slowly than the bus moves bytes. */
-int copying_threads();
-
 /** A stream for copies, with a few pinned blocks in turn. One caller at a time: take `lock()` first. */
 class Transfer {
  public:
@@ -55,6 +53,9 @@ class Transfer {
   void upload(driver::DevicePtr target, const std::byte* source, size_t bytes);
   /** Copies from the device; complete when it returns. */
   void download(std::byte* target, driver::DevicePtr source, size_t bytes);
+  /** Hands bytes of the device to `take`, as Memory::read_in_blocks says, while the next block is on its way. Takes the lock itself, until
+   *  a copy is queued: others need not wait for what is done with the bytes. */
+  void download_in_blocks(driver::DevicePtr source, size_t bytes, size_t unit, const Memory::TakeBlock& take);
   /** Copies from page-locked memory to the device; complete when it returns. Takes the lock itself, until the copy is queued. */
   void upload_directly(driver::DevicePtr target, const std::byte* source, size_t bytes);
   /** Copies from the device to page-locked memory; as `upload_directly`. */
@@ -66,7 +67,7 @@ class Transfer {
   void finish(const std::string& where);
 
  private:
-  static constexpr size_t kBlockBytes = size_t{8} << 20;
+  static constexpr size_t kBlockBytes = Memory::kMostUnit;
   static constexpr int kNumBlocks = 3;
   struct Slot {
     std::unique_ptr<PinnedBlock> block;
@@ -76,12 +77,17 @@ class Transfer {
   template <class Queue> void in_pieces(size_t bytes, const std::string& where, Queue&& queue);
   /** The next slot, once its last copy is done. */
   Slot& next_slot();
+  /** A slot with its block, once its last copy is done. */
+  Slot& prepared(Slot& slot);
   /** Copies from host to host. */
   void copy_on_host(std::byte* target, const std::byte* source, size_t bytes);
   std::shared_ptr<Context> context_;
   Stream stream_;
   std::array<Slot, kNumBlocks> slots_;
   int next_ = 0;
+  /** Of `download_in_blocks`, which one caller at a time uses. */
+  std::array<Slot, 2> read_;
+  FairMutex readMutex_;
   /** Starts with the first large copy. */
   std::optional<ThreadPool> copyThreads_;
   FairMutex mutex_;

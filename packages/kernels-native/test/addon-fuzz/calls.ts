@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { bytes, engines, floats, garbage, sharedNumbers, sizes } from "./garbage";
+import { bytes, engines, floats, garbage, ownFloats, sharedNumbers, sizes } from "./garbage";
 import { note } from "./journal";
 import { outcome, type Tally } from "./outcome";
 import type { Pool } from "./pool";
@@ -60,6 +60,13 @@ const TARGETS: readonly Target[] = [
   { kind: "addon", name: "stopCupti", likely: [] },
   { kind: "addon", name: "takeKernels", likely: [] },
   { kind: "buffer", name: "readFloats", likely: [sizes, fc.nat(7), sizes, sizes, sizes] },
+  {
+    kind: "buffer",
+    name: "readFloats",
+    likely: [fc.nat(9), fc.nat(2), fc.nat(3), fc.nat(3), fc.nat(3), fc.oneof(floats, sharedNumbers, ownFloats)],
+  },
+  { kind: "addon", name: "allocateFloats", likely: [sizes] },
+  { kind: "addon", name: "touchFloats", likely: [fc.oneof(floats, sharedNumbers, ownFloats)] },
   { kind: "buffer", name: "readBytes", likely: [sizes, sizes] },
   { kind: "device", name: "prepare", likely: [] },
   { kind: "device", name: "allocate", likely: [sizes] },

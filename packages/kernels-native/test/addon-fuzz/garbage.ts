@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { allocateFloats } from "../../src/index";
 import { SENTINEL } from "./outcome";
 
 const hostile = () => ({
@@ -143,6 +144,11 @@ export const engines = fc
 export const sharedNumbers = fc
   .oneof(fc.constantFrom(0, 15, 16, 32), fc.integer({ min: 0, max: 3000 }))
   .map((count) => new Float32Array(new SharedArrayBuffer(4 * count)));
+
+/** Floats in the addon's own memory, and parts of such arrays. */
+export const ownFloats = fc
+  .tuple(fc.nat(40), fc.nat(3))
+  .map(([count, begin]) => allocateFloats(count + begin).subarray(begin));
 
 /** Floats of any kind, few of them or more than a vector has. */
 export const floats = fc.float32Array({ maxLength: 40 });

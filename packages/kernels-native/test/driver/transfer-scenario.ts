@@ -2,7 +2,7 @@
 // every byte arrived.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { allocateBuffer, Device } from "../../src/index";
+import { allocateBuffer, allocateFloats, Device } from "../../src/index";
 
 const [, , folder = ""] = process.argv;
 /** Several pinned blocks, and a ragged end. */
@@ -50,5 +50,32 @@ async function bring(): Promise<void> {
 await Promise.all([sendInParts(0), sendInParts(1), bring()]);
 const fetched = await Promise.all(targets.map((target) => target.readBytes(0, BYTES)));
 const same = fetched.map((bytes, index) => Buffer.compare(bytes, contents(index)) === 0);
+
+/** Reads numbers through blocks while others copy, and compares them with those of the same bytes on the host. */
+async function readFloats(pitch: number): Promise<boolean> {
+  const region = {
+    byteOffset: 8,
+    dtype: "f32",
+    pixels: Math.floor((BYTES - 8) / (4 * pitch)),
+    channels: 3,
+    pitch,
+  } as const;
+  const host = allocateBuffer(BYTES);
+  host.writeSync(contents(0));
+  const into = allocateFloats(3 * region.pixels);
+  const [read, wanted] = await Promise.all([
+    targets[0]!.readCheckedFloats(region, into),
+    host.readCheckedFloats(region),
+    targets[1]!.readCheckedFloats({ dtype: "bf16", pixels: BYTES >> 1, channels: 1 }),
+    targets[1]!.copyFrom(targets[2]!, 0, 0, BYTES),
+    sendInParts(2),
+  ]);
+  const isSame =
+    Buffer.compare(new Uint8Array(into.slice().buffer), new Uint8Array(wanted.values.slice().buffer)) === 0;
+  return isSame && read.firstNotFinite === wanted.firstNotFinite;
+}
+const numbers: boolean[] = [];
+for (const pitch of [3, 4]) numbers.push(await readFloats(pitch));
+
 for (const target of targets) await target.free();
-console.log(JSON.stringify({ same, freeBytes: await device.memory().then(({ freeBytes }) => freeBytes) }));
+console.log(JSON.stringify({ same, numbers, freeBytes: await device.memory().then(({ freeBytes }) => freeBytes) }));

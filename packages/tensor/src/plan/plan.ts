@@ -15,7 +15,7 @@ import {
 } from "@vd/kernels-native";
 import { requireDevice } from "../devices/require-device";
 import type { Graph, GraphOptions } from "../graph";
-import { readHost, readHostSync, writeHost, writeHostSync } from "../host";
+import { readHost, readHostSync, writeCheckedHost, writeHost, writeHostSync } from "../host";
 import { type Pausable, runInSlices } from "../pausable";
 import { describe, packedBytes, type Tensor } from "../tensor";
 import { type Tuning, tunedVariants } from "../tune/choose";
@@ -190,6 +190,18 @@ export class Plan {
   }
 
   /**
+   * Does what {@link write} does with numbers for an input or state of 16 or 32-bit floats, and tells their largest magnitude, NaN where one
+   * is: values are looked through on their way. All are written, whatever they are.
+   *
+   * @throws VdError `dtype` for tensors and arrays of other types, `shape`
+   */
+  async writeChecked(name: string, data: Float32Array): Promise<number> {
+    const tensor = this.writable(name);
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    return observed(this.observer, "write", () => writeCheckedHost(buffer, byteOffset, tensor, data));
+  }
+
+  /**
    * Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
    * between, or on another GPU, from which the driver copies.
    *
@@ -276,11 +288,16 @@ export class Plan {
     return this.readChecked(name).then(({ values }) => values);
   }
 
-  /** Does what {@link read} does, and tells the index of the first number that is not finite, for outputs of 16 and 32-bit floats. */
-  readChecked(name: string): Promise<FloatsRead> {
+  /**
+   * Does what {@link read} does, and tells the index of the first number that is not finite, for outputs of 16 and 32-bit floats. into: what to
+   * fill and give instead of a new array, as of `DeviceBuffer.readCheckedFloats`.
+   *
+   * @throws VdError `shape` for an array of another length
+   */
+  readChecked(name: string, into?: Float32Array): Promise<FloatsRead> {
     const tensor = this.readable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
-    return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor));
+    return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor, into));
   }
 
   /**

@@ -85,6 +85,21 @@ describe("a plan", () => {
     await buffer.free();
   });
 
+  test("looks through what is written and reads into arrays that are there", async () => {
+    const plan = await make((g) => g.output("y", g.pointwise({ a: g.input("x", [1, 1, 1, 3]), aScale: 2 })));
+    expect(await plan.writeChecked("x", Float32Array.of(1, -3, 2))).toBe(3);
+    await plan.run();
+    const into = new Float32Array(5);
+    const { values, firstNotFinite } = await plan.readChecked("y", into.subarray(1, 4));
+    expect([...into]).toEqual([0, 2, -6, 4, 0]);
+    expect([values.buffer, firstNotFinite]).toEqual([into.buffer, undefined]);
+    expect(await rejection(plan.readChecked("y", into))).toMatchObject({ code: "shape", got: "5" });
+    expect(await plan.writeChecked("x", Float32Array.of(1, Number.NaN, 2))).toBeNaN();
+    await plan.run();
+    expect((await plan.readChecked("y", into.subarray(2))).firstNotFinite).toBe(1);
+    expect(await rejection(plan.writeChecked("x", [1, 2, 3] as never))).toMatchObject({ code: "dtype" });
+  });
+
   test("keeps its state from run to run, zero at first, and lets it be set", async () => {
     const plan = await make(counting(3));
     expect([...plan.readSync("count")]).toEqual([0]);

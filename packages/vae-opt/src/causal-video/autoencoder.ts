@@ -2,7 +2,7 @@ import { type Device, type DeviceKind, type DType, throwIfAborted, VdError } fro
 import { runInSlices, type Weights } from "@vd/tensor";
 import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { type Posterior, posterior, posteriorMode, splitMoments, withSample } from "../posterior";
-import { type Clip, collectClip, joinClips, takePieces } from "./clip";
+import { type Clip, joinClips, takePieces } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { DirectionSessions } from "./direction-sessions";
 import { type CausalVideoVae, causalVideoVae } from "./model";
@@ -19,6 +19,7 @@ import {
 } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
 import { type ClipSource, isClip, runStream } from "./stream";
+import { WholeResult } from "./whole-result";
 
 /** How the autoencoder is opened. */
 export interface CausalVaeOptions {
@@ -251,9 +252,10 @@ export class CausalVideoAutoencoder {
    * @throws VdError as {@link encode}
    */
   async decode(latents: Clip, options: DecodeStreamOptions = {}): Promise<Clip> {
-    const pieces = this.decodeStream(latents, options);
-    if (isClip(latents)) return collectClip(pieces, frameFactor(this.config) * (latents.dims[0] - 1) + 1);
-    return joinAll(pieces);
+    if (!isClip(latents)) return joinAll(this.decodeStream(latents, options));
+    const whole = new WholeResult();
+    for await (const _ of this.framesOf(latents, options, whole)); // Each lies in its place.
+    return whole.clip;
   }
 
   /**
@@ -263,17 +265,7 @@ export class CausalVideoAutoencoder {
    * @throws VdError as {@link encode}
    */
   decodeStream(latents: ClipSource, options: DecodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
-    checkCallOptions("decode", options, STREAM_OPTIONS);
-    return runStream(latents, this.decoding, {
-      ...options,
-      unit: 1,
-      incomplete: "drop",
-      rule: {
-        ...{ where: "decode", what: "latents", channels: this.config.latentChannels, multiple: 1, most: 100 },
-        hint: "Latents are about ±5; a transformer's are divided by config.scalingFactor first.",
-      },
-      planFor: (height, width) => this.planOne("decode", height, width),
-    });
+    return this.framesOf(latents, options);
   }
 
   /** Lets go of the device's memory; streams that are under way end with an error. */
@@ -287,6 +279,26 @@ export class CausalVideoAutoencoder {
   /** Does what {@link close} does: for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** whole: takes the frames of a clip that is given whole. */
+  private framesOf(
+    latents: ClipSource,
+    options: DecodeStreamOptions,
+    whole?: WholeResult,
+  ): AsyncGenerator<Clip, void, void> {
+    checkCallOptions("decode", options, STREAM_OPTIONS);
+    return runStream(latents, this.decoding, {
+      ...options,
+      unit: 1,
+      incomplete: "drop",
+      rule: {
+        ...{ where: "decode", what: "latents", channels: this.config.latentChannels, multiple: 1, most: 100 },
+        hint: "Latents are about ±5; a transformer's are divided by config.scalingFactor first.",
+      },
+      planFor: (height, width) => this.planOne("decode", height, width),
+      whole,
+    });
   }
 
   private momentsOf(frames: ClipSource, options: EncodeStreamOptions): AsyncGenerator<Clip, void, void> {

@@ -1,5 +1,5 @@
 import { type FloatsRead, largestMagnitude, VdError } from "@vd/kernels-native";
-import { type Pausable, pausable, runInSlices } from "@vd/tensor";
+import { type Pausable, pausable } from "@vd/tensor";
 
 /** Frames or latents of a clip, or of a piece of one, channels last. */
 export interface Clip {
@@ -56,18 +56,22 @@ export function checkDims(clip: Clip, { where, what, channels, multiple }: ClipR
 }
 
 /**
- * Checks the values of a clip that a caller gives. Pauses after some.
+ * Checks the largest magnitude of values that a caller gives, or NaN where one is.
  *
- * @throws VdError `attr` for values that are not finite or out of range
+ * @throws VdError `attr` for what is not finite or out of range
  */
-export const checkValues = pausable(function* (clip: Clip, { where, what, most, hint }: ClipRule): Pausable<void> {
-  for (let begin = 0; begin < clip.values.length; begin += PIECE) {
-    const found = largestMagnitude(clip.values.subarray(begin, begin + PIECE));
-    if (!(found <= most))
-      throw new VdError({
-        ...{ code: "attr", where: `${where}] [${what}`, expected: `finite values of at most ±${most}` },
-        ...{ got: Number.isNaN(found) ? "NaN" : String(found), hint },
-      });
+export function checkLargest(found: number, { where, what, most, hint }: ClipRule): void {
+  if (found <= most) return;
+  throw new VdError({
+    ...{ code: "attr", where: `${where}] [${what}`, expected: `finite values of at most ±${most}` },
+    ...{ got: Number.isNaN(found) ? "NaN" : String(found), hint },
+  });
+}
+
+/** Checks the values of a clip that a caller gives, as {@link checkLargest}. Pauses after some. */
+export const checkValues = pausable(function* ({ values }: Clip, rule: ClipRule): Pausable<void> {
+  for (let begin = 0; begin < values.length; begin += PIECE) {
+    checkLargest(largestMagnitude(values.subarray(begin, begin + PIECE)), rule);
     yield;
   }
 });
@@ -114,63 +118,19 @@ export function joinClips(pieces: readonly Clip[]): Clip {
   return { values, dims: [frames, height, width, channels] };
 }
 
-/** Values that are copied between two pauses. */
-const COPIED = 131_072;
-
-const copyInto = pausable(function* (target: Float32Array, values: Float32Array, at: number): Pausable<void> {
-  for (let begin = 0; begin < values.length; begin += COPIED) {
-    target.set(values.subarray(begin, begin + COPIED), at + begin);
-    yield;
-  }
-});
-
-/** Touches memory, which the operating system gives at the first touch, until all of it was or `isEnough`. Returns where that is. */
-const touch = pausable(function* (values: Float32Array, begin: number, isEnough: () => boolean): Pausable<number> {
-  let at = begin;
-  for (; at < values.length && !isEnough(); at += COPIED) {
-    values.fill(0, at, at + COPIED);
-    yield;
-  }
-  return at;
-});
-
-/** Takes pieces as they come: while one is taken the next one is computed. take: is told whether that is there. */
+/** Takes pieces as they come: while one is taken the next one is computed. */
 export async function takePieces(
   pieces: AsyncGenerator<Clip, void, void>,
-  take: (piece: Clip, isNextThere: () => boolean) => Promise<void>,
+  take: (piece: Clip) => Promise<void>,
 ): Promise<void> {
   try {
     for (let piece = await pieces.next(); !piece.done; ) {
       const next = pieces.next();
-      let isThere = false;
-      const arrived = () => {
-        isThere = true;
-      };
-      next.then(arrived, arrived); // It may fail while this one is taken.
-      await take(piece.value, () => isThere);
+      next.catch(() => undefined); // It may fail while this one is taken.
+      await take(piece.value);
       piece = await next;
     }
   } finally {
     await pieces.return();
   }
 }
-
-/** Joins the pieces of a clip of `numFrames` frames as they come. Until the next one is there, memory for it is made ready. */
-export async function collectClip(pieces: AsyncGenerator<Clip, void, void>, numFrames: number): Promise<Clip> {
-  let whole: Clip | undefined;
-  let [at, touched] = [0, 0];
-  await takePieces(pieces, async (piece, isNextThere) => {
-    const { values, dims } = piece;
-    const isAll = dims[0] === numFrames;
-    whole ??= isAll
-      ? piece
-      : { values: new Float32Array((numFrames / dims[0]) * values.length), dims: [numFrames, ...sidesOf(piece)] };
-    if (isAll) return;
-    await runInSlices(copyInto.inPieces(whole.values, values, at));
-    at += values.length;
-    touched = await runInSlices(touch.inPieces(whole.values, Math.max(at, touched), isNextThere));
-  });
-  return whole!;
-}
-
-const sidesOf = ({ dims: [, height, width, channels] }: Clip) => [height, width, channels] as const;

@@ -1,4 +1,5 @@
-import { type Clip, checkResult } from "./clip";
+import { runInSlices } from "@vd/tensor";
+import { type Clip, checkResult, checkValues } from "./clip";
 import type { DirectionSessions } from "./direction-sessions";
 import { ALL_FRAMES, resultDims } from "./piece-layout";
 import type { StreamPlan } from "./planning";
@@ -53,13 +54,14 @@ export class PictureSession {
   /**
    * Runs one piece, and resolves once the next one may run. x: frames, or latents, of the whole picture → the other.
    *
-   * @throws VdError `cancelled`, `memory`, `attr` once the autoencoder is closed; the result: `weights` where it is not finite
+   * @throws VdError `cancelled`, `memory`, `attr` once the autoencoder is closed or for unchecked values that are not finite or out of range; the result: `weights` where it is not finite
    */
   async start(piece: ClipPiece, signal?: AbortSignal): Promise<OnTheWay<Clip>> {
     this.sessions.checkOpen();
-    await piece.check?.();
     if (!this.strips) return this.startInner(piece, signal);
-    const result = await this.runInStrips(piece, this.strips, signal);
+    const { x, unchecked } = piece;
+    if (unchecked) await runInSlices(checkValues.inPieces(x, unchecked), { signal, where: unchecked.where });
+    const result = await this.runInStrips({ ...piece, unchecked: undefined }, this.strips, signal);
     return { result: Promise.resolve(result) };
   }
 
@@ -72,9 +74,12 @@ export class PictureSession {
 
   private async runInStrips(piece: ClipPiece, strips: StripSession, signal?: AbortSignal): Promise<Clip> {
     const checkOpen = () => this.sessions.checkOpen();
-    const runInner = async (x: Clip) => (await this.startInner({ ...piece, x }, signal)).result;
-    if (this.sessions.direction === "encode") return runInner(await strips.run({ ...piece, signal, checkOpen }));
-    return strips.run({ ...piece, signal, checkOpen, x: await runInner(piece.x) });
+    const runInner = async (inner: ClipPiece) => (await this.startInner(inner, signal)).result;
+    const run = (outer: ClipPiece) => strips.run({ ...outer, signal, checkOpen });
+    // What lies between both parts has no place in the whole result.
+    const first = { ...piece, into: undefined };
+    if (this.sessions.direction === "encode") return runInner({ ...piece, x: await run(first) });
+    return run({ ...piece, x: await runInner(first) });
   }
 
   private async startInner(piece: ClipPiece, signal?: AbortSignal): Promise<OnTheWay<Clip>> {

@@ -70,17 +70,17 @@ export class Readback {
   }
 
   /**
-   * Begins to read packed output `name`, and resolves once the plan may run again.
+   * Begins to read packed output `name`, and resolves once the plan may run again. into: where its numbers go; default: a new array.
    *
    * @throws VdError `memory`
    */
-  async begin(plan: Plan, name: string): Promise<OnTheWay<FloatsRead>> {
+  async begin(plan: Plan, name: string, into?: Float32Array): Promise<OnTheWay<FloatsRead>> {
     const { dims, dtype } = plan.layout.graph.outputs.get(name)!;
     await this.underWay;
     this.block ??= await this.device.allocate(this.bytes);
     await plan.copyOut(name, this.block, { from: 0, to: 0, bytes: packedBytes(dims, dtype) });
     const channels = dims[dims.length - 1]!;
-    const result = this.block.readCheckedFloats({ dtype, pixels: countOf(dims) / channels, channels });
+    const result = this.block.readCheckedFloats({ dtype, pixels: countOf(dims) / channels, channels }, into);
     this.underWay = result.catch(ignored); // Whoever waits for the result hears of the error.
     return { result };
   }

@@ -1,7 +1,7 @@
 import type { DeviceBuffer, FloatsRead } from "@vd/kernels-native";
 import { type GraphLayout, Plan } from "@vd/tensor";
 import { HostFrames } from "../host-frames";
-import type { Clip } from "./clip";
+import { type Clip, type ClipRule, checkLargest } from "./clip";
 import { StreamMemory } from "./frame-memory";
 import { Inputs } from "./inputs";
 import { statisticsFor } from "./norm-statistics";
@@ -26,10 +26,12 @@ export interface InputOfPiece {
   x: Clip;
   latents: number;
   begins: boolean;
-  /** Refuses values that cannot be, where nobody has looked at them; asked again it says the same. */
-  check?: (() => Promise<void>) | undefined;
-  /** What runs next, if it is there: it is checked and goes to the device meanwhile. */
-  next?: Pick<InputOfPiece, "x" | "check"> | undefined;
+  /** What values must be like, where nobody has looked at them: that is done on their way to the device. */
+  unchecked?: ClipRule | undefined;
+  /** Where the result goes; default: a new array. */
+  into?: Float32Array | undefined;
+  /** What runs next, if it is there: it goes to the device meanwhile. */
+  next?: Pick<InputOfPiece, "x"> | undefined;
 }
 
 /** Memory that sessions share of which one at a time is on the device. */
@@ -104,23 +106,23 @@ export class Session {
   /**
    * Runs one piece, the clip's first one or what follows the piece before, and resolves once the next one may run → its result.
    *
-   * @throws VdError `memory`, `cancelled`
+   * @throws VdError `memory`, `cancelled`, `attr` for unchecked values that are not finite or out of range
    */
   async start(input: InputOfPiece, signal?: AbortSignal): Promise<OnTheWay<FloatsRead>> {
-    return this.beginRead(await this.compute(input, signal));
+    return this.beginRead(await this.compute(input, signal), input.into);
   }
 
   /**
    * Runs one piece, while the next one's input goes to the device, and returns its plan.
    *
-   * @throws VdError `memory`, `cancelled`
+   * @throws VdError as {@link start}
    */
-  async compute({ x, latents, begins, next }: InputOfPiece, signal?: AbortSignal): Promise<Plan> {
+  async compute({ x, latents, begins, unchecked, next }: InputOfPiece, signal?: AbortSignal): Promise<Plan> {
     const plan = await this.planOf(latents, begins);
-    if (!this.inputs) await plan.write("x", x.values);
-    else await this.inputs.put(plan, "x", x.values);
+    const largest = await (this.inputs ? this.inputs.put(plan, "x", x.values) : plan.writeChecked("x", x.values));
+    if (unchecked) checkLargest(largest, unchecked);
     const ran = plan.run({ signal });
-    if (next) this.inputs?.send(next.x.values, next.check?.());
+    if (next) this.inputs?.send(next.x.values);
     try {
       await ran;
     } finally {
@@ -130,13 +132,13 @@ export class Session {
   }
 
   /**
-   * Begins to read a plan's result, and resolves once the next one may run.
+   * Begins to read a plan's result, and resolves once the next one may run. into: where it goes; default: a new array.
    *
    * @throws VdError `memory`
    */
-  async beginRead(plan: Plan): Promise<OnTheWay<FloatsRead>> {
-    if (this.readback) return this.readback.begin(plan, "y");
-    const read = await plan.readChecked("y");
+  async beginRead(plan: Plan, into?: Float32Array): Promise<OnTheWay<FloatsRead>> {
+    if (this.readback) return this.readback.begin(plan, "y", into);
+    const read = await plan.readChecked("y", into);
     return { result: Promise.resolve(read) };
   }
 

@@ -9,6 +9,7 @@ import { resultDims } from "./piece-layout";
 import { checkStreamPlan, type StreamPlan, spareHostBytes } from "./planning";
 import { type PieceRun, resultsOf } from "./readback";
 import { TurnSession } from "./turn-session";
+import type { WholeResult } from "./whole-result";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
@@ -23,6 +24,8 @@ export interface StreamOptions {
   plan?: StreamPlan | undefined;
   /** Plans for pictures of `height` × `width` of the input. */
   planFor(height: number, width: number): Promise<StreamPlan>;
+  /** Takes the results of a clip that is given whole. */
+  whole?: WholeResult | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -101,11 +104,11 @@ class Run {
     private readonly isWhole: boolean,
   ) {}
 
-  /** Checks a piece of the input and takes it in. The values of a whole clip are checked piece by piece, while the one before runs. */
+  /** Checks a piece of the input and takes it in. The values of a whole clip are checked piece by piece, on their way to the device. */
   async add(piece: Clip): Promise<void> {
-    const { rule } = this.options;
+    const { rule, signal } = this.options;
     checkDims(piece, rule);
-    if (!this.isWhole) await this.checkValues(piece);
+    if (!this.isWhole) await runInSlices(checkValues.inPieces(piece, rule), { signal, where: rule.where });
     const [, height, width] = piece.dims;
     this.size ??= [height, width];
     if (height !== this.size[0] || width !== this.size[1])
@@ -114,6 +117,8 @@ class Run {
         ...{ expected: `${this.size.join(" × ")} as in the first piece`, got: `${height} × ${width}` },
       });
     if (!this.session && !this.turns) await this.open(height, width);
+    // Behind what looks at the memory that there is to spare.
+    if (this.isWhole) this.prepareWhole(piece);
     this.waiting.add(piece);
   }
 
@@ -141,6 +146,28 @@ class Run {
   async close(): Promise<void> {
     await this.session?.close();
     await this.turns?.free();
+    await this.options.whole?.settle();
+  }
+
+  /** Makes room for the result of a whole clip. */
+  private prepareWhole({ dims: [count] }: Clip): void {
+    const { unit, incomplete, whole } = this.options;
+    const behindFirst = (count - 1) / unit;
+    const latents = 1 + (incomplete === "repeat" ? Math.ceil(behindFirst) : Math.floor(behindFirst));
+    whole?.prepare(this.resultOf({ latents, begins: true }));
+  }
+
+  /** Shape of what so many latents give. */
+  private resultOf(piece: { latents: number; begins: boolean }): Clip["dims"] {
+    const { direction, resources } = this.sessions;
+    return resultDims(resources, direction, { part: "all", ...this.sizeInLatents }, piece);
+  }
+
+  private get sizeInLatents(): { height: number; width: number } {
+    const { direction, resources } = this.sessions;
+    const factor = direction === "encode" ? pictureFactor(resources.model.config) : 1;
+    const [height, width] = this.size!;
+    return { height: height / factor, width: width / factor };
   }
 
   /** Latents for which all frames are there. */
@@ -154,8 +181,7 @@ class Run {
   private async open(height: number, width: number): Promise<void> {
     const { plan, planFor } = this.options;
     const chosen = plan ?? (await planFor(height, width));
-    const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
-    const size = { height: height / factor, width: width / factor };
+    const size = this.sizeInLatents;
     this.latentsPerRun = chosen.latentsPerRun;
     await this.sessions.makeRoom(chosen);
     if (chosen.latentsPerTurn === undefined || !this.sessions.resources.model.parts[this.sessions.direction].outer)
@@ -213,24 +239,14 @@ class Run {
 
   /** Takes the frames of the next piece. */
   private take(latents: number): ClipPiece {
-    const { direction, resources } = this.sessions;
-    const { unit } = this.options;
+    const { unit, rule, whole } = this.options;
     const [begins, firstFrame] = [!this.begun, this.numFrames];
     const x = this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents);
     this.begun = true;
-    const [height, width] = this.size!;
-    this.numFrames += resultDims(resources, direction, { part: "all", height, width }, { latents, begins })[0];
-    let checked: Promise<void> | undefined;
-    const check = () => {
-      checked ??= this.checkValues(x);
-      return checked;
-    };
-    return { x, latents, begins, firstFrame, check: this.isWhole ? check : undefined };
-  }
-
-  private checkValues(clip: Clip): Promise<void> {
-    const { rule, signal } = this.options;
-    return runInSlices(checkValues.inPieces(clip, rule), { signal, where: rule.where });
+    const [count] = this.resultOf({ latents, begins });
+    this.numFrames += count;
+    const unchecked = this.isWhole ? rule : undefined;
+    return { x, latents, begins, firstFrame, unchecked, into: whole?.place(firstFrame, count) };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from "@vd/kernels-native";
+import { countOf, type DeviceBuffer } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { type Clip, checkResult } from "./clip";
 import {
@@ -25,6 +25,8 @@ interface StripPiece {
   begins: boolean;
   /** Number of the result's first frame in the clip. */
   firstFrame: number;
+  /** Where the result goes; default: a new array. */
+  into?: Float32Array | undefined;
   signal?: AbortSignal | undefined;
   checkOpen(): void;
 }
@@ -137,12 +139,12 @@ export class StripSession {
     putRows(result, { values, dims }, scaled(strip, growth));
   }
 
-  private resultFor({ x, latents, begins }: StripPiece): Clip {
+  private resultFor({ x, latents, begins, into }: StripPiece): Clip {
     const { direction, resources, shape } = this.session;
     const part = partOf(resources, direction, "strips");
     const whole = { ...shape, height: this.height };
     const frames = part.framesOf(inputDims(resources, direction, whole, { latents, begins })[1], begins);
     const dims = [frames, x.dims[1] * part.growth, x.dims[2] * part.growth, part.channels[1]] as const;
-    return { values: new Float32Array(dims[0] * dims[1] * dims[2] * dims[3]), dims };
+    return { values: into ?? new Float32Array(countOf(dims)), dims };
   }
 }

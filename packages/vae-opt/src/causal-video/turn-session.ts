@@ -76,7 +76,6 @@ export class TurnSession {
     const session = await this.parts.enter(0, { keeps: true });
     for (const [i, piece] of pieces.entries()) {
       this.sessions.checkOpen();
-      await piece.check?.();
       const input = { ...piece, next: pieces[i + 1] };
       const computed = session.compute(input, signal);
       await allOf([this.makeRoom(piece, made), computed]);
@@ -116,7 +115,7 @@ export class TurnSession {
   private async resultOf(session: Session, plan: Plan, piece: ClipPiece): Promise<OnTheWay<Clip>> {
     const { direction, resources } = this.sessions;
     const dims = resultDims(resources, direction, session.shape, piece);
-    const { result } = await session.beginRead(plan);
+    const { result } = await session.beginRead(plan, piece.into);
     return { result: result.then((read) => ({ values: checkResult(read, direction, { ...piece, dims }), dims })) };
   }
 

@@ -1,28 +1,9 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Clip, collectClip, takePieces } from "../../src/causal-video/clip";
+import { describe, expect, it } from "vitest";
+import { type Clip, checkLargest, takePieces } from "../../src/causal-video/clip";
 import { noiseClip, piecesOf } from "./support";
-
-afterEach(() => void vi.restoreAllMocks());
-
-/** Gives pieces some time apart. */
-async function* slowly(pieces: readonly Clip[], ms: number): AsyncGenerator<Clip, void, void> {
-  for (const piece of pieces) {
-    await wait(ms);
-    yield piece;
-  }
-}
 
 describe("pieces of a clip", () => {
   const clip = noiseClip([5, 96, 96, 3]);
-
-  it.each([
-    ["at once", 0],
-    ["slowly", 20],
-  ])("are joined as they come: %s", async (_, ms) => {
-    for (const ends of [[], [1], [1, 2, 3, 4], [3]])
-      expect(await collectClip(slowly(piecesOf(clip, ends), ms), 5)).toEqual(clip);
-  });
 
   it("come to an end where one cannot be taken", async () => {
     let ended = false;
@@ -38,17 +19,32 @@ describe("pieces of a clip", () => {
     expect(ended).toBe(true);
   });
 
-  it("find memory that was touched before they came", async () => {
-    const fill = vi.spyOn(Float32Array.prototype, "fill");
-    let touched = 0;
+  it("are asked for while the one before is taken", async () => {
+    const asked: number[] = [];
     async function* pieces(): AsyncGenerator<Clip, void, void> {
-      const all = piecesOf(clip, [1]);
-      yield all[0]!;
-      await wait(50);
-      touched = Math.max(...fill.mock.calls.map(([, , end]) => end ?? 0));
-      yield all[1]!;
+      for (const [i, piece] of piecesOf(clip, [1, 2]).entries()) {
+        asked.push(i);
+        yield piece;
+      }
     }
-    expect(await collectClip(pieces(), 5)).toEqual(clip);
-    expect(touched).toBeGreaterThanOrEqual(clip.values.length);
+    const counts: number[] = [];
+    await takePieces(pieces(), async () => void counts.push(asked.length));
+    expect(counts).toEqual([2, 3, 3]);
+  });
+});
+
+describe("the largest magnitude of what a caller gives", () => {
+  const rule = { where: "encode", what: "frames", channels: 3, multiple: 8, most: 8, hint: "Divide." };
+
+  it("may be what it may be", () => {
+    for (const found of [0, 1, 8]) expect(() => checkLargest(found, rule)).not.toThrow();
+  });
+
+  it.each([
+    [9, "got 9"],
+    [Number.POSITIVE_INFINITY, "got Infinity"],
+    [Number.NaN, "got NaN"],
+  ])("is refused where it cannot be: %s", (found, message) => {
+    expect(() => checkLargest(found, rule)).toThrow(message);
   });
 });

@@ -45,10 +45,13 @@ beforeEach(() => {
     seen.underWay++;
     return run.call(this, options).finally(() => seen.underWay--);
   });
-  vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (this: DeviceBuffer, region) {
+  vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (
+    this: DeviceBuffer,
+    ...args
+  ) {
     seen.reads++;
     seen.reading++;
-    return readCheckedFloats.call(this, region).finally(() => seen.reading--);
+    return readCheckedFloats.apply(this, args).finally(() => seen.reading--);
   });
 });
 afterEach(() => void vi.restoreAllMocks());
@@ -74,11 +77,11 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
     await using opened = await open();
     vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (
       this: DeviceBuffer,
-      region,
+      ...args
     ) {
       const before = seen.reads++;
       await vi.waitFor(() => expect(seen.runs).toBe(Math.min(before + 2, 5) + runsBefore));
-      return readCheckedFloats.call(this, region);
+      return readCheckedFloats.apply(this, args);
     });
     expect((await opened.vae.decode(CLIPS.decode, { plan })).dims[0]).toBe(17);
     expect(seen.reads).toBe(5);
@@ -86,7 +89,7 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
 
   it("with its input on the device already", async () => {
     await using opened = await open();
-    const write = vi.spyOn(Plan.prototype, "write");
+    const write = vi.spyOn(Plan.prototype, "writeChecked");
     await opened.vae.decode(CLIPS.decode, { plan });
     // The first piece has none before it.
     expect(write.mock.calls.filter(([name]) => name === "x")).toHaveLength(1);
@@ -149,9 +152,9 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
     const { vae, counted } = await open();
     vi.spyOn(DeviceBuffer.prototype, "readCheckedFloats").mockImplementation(async function (
       this: DeviceBuffer,
-      region,
+      ...args
     ) {
-      const read = await readCheckedFloats.call(this, region);
+      const read = await readCheckedFloats.apply(this, args);
       if (seen.reads++ !== 2) return read;
       const firstNotFinite = 3 * 16 * 24 * 3 + 7;
       read.values[firstNotFinite] = Number.NaN;
