@@ -256,6 +256,7 @@ void print_8_bits(const cuda::DeviceInfo& device) {
       print((name + "conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kExplain));
       print((name + "invariant conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kInvariant));
     }
+    print((name + "conv of 128 to 128").c_str(), conv_q8_cuda_variants(conv_q8(256, 128, 128, type), device, kExplain));
     ConvQ8Args measured = conv_q8(256, 512, 512, type);
     measured.moments = tensor({1, 1, 512, 2});
     print((name + "measured conv").c_str(), conv_q8_cuda_variants(measured, device, kExplain));
@@ -366,6 +367,7 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, kExplain));
   print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, kExplain));
   print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, kExplain));
+  print("half conv of 64 to 64", conv_cuda_variants(conv(512, 64, 64, f16, f16), device, kExplain));
   print("half conv of 4 to 320", conv_cuda_variants(conv(64, 4, 320, f16, f16), device, kExplain));
   print("half conv of 8 to 320", conv_cuda_variants(conv(64, 8, 320, f16, f16), device, kExplain));
   print("half conv of 8 to 320, small", conv_cuda_variants(conv(8, 8, 320, f16, f16), device, kExplain));

@@ -240,7 +240,9 @@ double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
   if (keeps_rows(tile)) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
-  const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
+  // The products of a stationary tile wait for nothing between them.
+  const double waits = tile.kernel == MatmulKernel::stationary ? 1 : 1.1;
+  const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * waits * promotion_cost(p, tile);
   const double rows = borders_source(tile) ? bordered_source_pixels(tile) / static_cast<double>(kFilterTaps) : tile.tileM;
   const double filters = tile.kernel == MatmulKernel::stationary ? 0 : tile.tileN / static_cast<double>(tile.cluster);
   const double loads = (rows + filters) * 128.0 / load_rate(numBlocks) * numKBlocks;
