@@ -1,3 +1,6 @@
+import { VdError } from "../src/errors";
+import { shown } from "../src/shown";
+
 /** Most dimensions a tensor may have: activations are [B,F,H,W,C]. */
 export const MAX_RANK = 5;
 
@@ -7,13 +10,28 @@ export const MAX_ELEMENTS = 2 ** 46;
 /** Device allocations and arena offsets are multiples of this many bytes. */
 export const ARENA_ALIGNMENT_BYTES = 256;
 
-/** Elements a view with `dims` and `pitch` spans, from its first to its last: (pixels − 1) · pitch + channels. */
+function requireDims(where: string, dims: unknown): void {
+  if (Array.isArray(dims)) return;
+  throw new VdError({ code: "shape", where, expected: "a list of sizes", got: shown(dims) });
+}
+
+/**
+ * Elements a view with `dims` and `pitch` spans, from its first to its last: (pixels − 1) · pitch + channels.
+ *
+ * @throws VdError `shape` for what is no list
+ */
 export function spanOf(dims: readonly number[], pitch: number): number {
+  requireDims("spanOf", dims);
   const channels = dims[dims.length - 1] ?? 1;
   return (countOf(dims) / channels - 1) * pitch + channels;
 }
 
-/** The number of elements of a tensor with `dims`. */
+/**
+ * The number of elements of a tensor with `dims`.
+ *
+ * @throws VdError `shape` for what is no list
+ */
 export function countOf(dims: readonly number[]): number {
+  requireDims("countOf", dims);
   return dims.reduce((product, dim) => product * dim, 1);
 }

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { nearestNames, shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
+import { nearestNames } from "@vd/tensor";
 import type { SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";

@@ -33,7 +33,7 @@ export * from "./half";
 export { decodeStored, writeHost } from "./host";
 export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
-export { opMethod, recordOp } from "./op-method";
+export { recordOp } from "./op-method";
 export {
   mapFloats,
   ownTurn,
@@ -44,7 +44,6 @@ export {
   runInSlices,
   type SliceOptions,
 } from "./pausable";
-export { type ArenaLayout, placeBlocks } from "./plan/arena";
 export {
   type GraphLayout,
   heldElements,
@@ -60,11 +59,26 @@ export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export { peakProcessBytes } from "./process-memory";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
-export { shown, shownJson } from "./shown";
-export * from "./tensor";
-export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
+export {
+  type CallOptions,
+  channelRange,
+  clipRange,
+  describe,
+  elementBytes,
+  frameRange,
+  isTensor,
+  packedBytes,
+  pixels,
+  requireTensor,
+  reshape,
+  type Storage,
+  type StorageKind,
+  TENSOR,
+  type Tensor,
+  tokens,
+} from "./tensor";
+export { type Tuning, tuningTableFor } from "./tune/choose";
 export { defaultTuningTable } from "./tune/defaults";
-export { rowKey } from "./tune/row-key";
 export {
   checkTuningTable,
   readTuningTable,
@@ -88,5 +102,4 @@ export {
 } from "./weights/quantized-weight";
 export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";
-export { foldUpsampling } from "./weights/upsampling-filter";
 export { type MakeWeight, mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

@@ -1,7 +1,6 @@
-import { OPS, type OpId, VdError } from "@vd/kernels-native";
+import { OPS, type OpId, shown, VdError } from "@vd/kernels-native";
 import type { GraphOps } from "./graph-ops.generated";
 import { nearestNames } from "./nearest-names";
-import { shown } from "./shown";
 import type { CallOptions, Tensor } from "./tensor";
 
 /** Name of the method of {@link GraphOps} that records an op: `group_norm` → `groupNorm`. */

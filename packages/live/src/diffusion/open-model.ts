@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
-import { requireText, VdError } from "@vd/kernels-native";
+import { requireText, shownJson, VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { runInSlices, shownJson, type Weights } from "@vd/tensor";
+import { runInSlices, type Weights } from "@vd/tensor";
 import { parsePictureVaeConfig, pictureVae } from "@vd/vae-opt";
 import { clipText, parseClipTextConfig } from "../models/clip-text/index";
 import { parseUnet2dConditionConfig, unet2dCondition } from "../models/unet-2d-condition/index";

@@ -1,5 +1,4 @@
-import { VdError } from "@vd/kernels-native";
-import { shown } from "@vd/tensor";
+import { shown, VdError } from "@vd/kernels-native";
 import type { LiveModelInfo } from "./types";
 
 /**

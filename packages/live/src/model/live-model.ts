@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
-import { requireText, VdError } from "@vd/kernels-native";
+import { requireText, shown, VdError } from "@vd/kernels-native";
 import { loadImage, type RgbImage, resizeLanczos } from "@vd/media";
-import { type Pausable, pausable, runInSlices, shown } from "@vd/tensor";
+import { type Pausable, pausable, runInSlices } from "@vd/tensor";
 import { parseUnet2dConfig, type Unet2d, unet2d } from "../models/unet-2d/index";
 import type { LivePicture } from "../session/types";
 import { parseLiveJson } from "./live-json";

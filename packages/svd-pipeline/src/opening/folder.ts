@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openComponentWeights, readJson, recordFiles, type WeightFormat } from "@vd/hub";
-import { VdError } from "@vd/kernels-native";
+import { shownJson, VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { runInSlices, shownJson } from "@vd/tensor";
+import { runInSlices } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";

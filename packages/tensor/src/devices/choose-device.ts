@@ -1,5 +1,4 @@
-import { type Device, type DeviceInfo, type DeviceKind, devices, openDevice, VdError } from "@vd/kernels-native";
-import { shown } from "../shown";
+import { type Device, type DeviceInfo, type DeviceKind, devices, openDevice, shown, VdError } from "@vd/kernels-native";
 
 /** What computes: a kind of device, one GPU of several, or `auto` for the first GPU that can be used, else the CPU. */
 export type DeviceName = DeviceKind | "auto" | `cuda:${number}`;

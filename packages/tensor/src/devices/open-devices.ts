@@ -1,6 +1,13 @@
 import { availableParallelism } from "node:os";
-import { type CpuOptions, type Device, environment, openDevice } from "@vd/kernels-native";
-import { kindOfDevice } from "./device-list";
+import {
+  type CpuOptions,
+  type Device,
+  environment,
+  openDevice,
+  requireArgument,
+  requireOptions,
+} from "@vd/kernels-native";
+import { DEVICES, kindOfDevice } from "./device-list";
 
 /** A device with the name that messages call it by. */
 export interface NamedDevice {
@@ -22,8 +29,11 @@ function dividedThreads(count: number, threads: number | undefined): number[] {
  */
 export function openDevices(
   labels: readonly string[],
-  { threads, math }: Pick<CpuOptions, "threads" | "math"> = {},
+  options: Pick<CpuOptions, "threads" | "math"> = {},
 ): NamedDevice[] {
+  requireArgument("openDevices", labels, DEVICES);
+  requireOptions("openDevices", options);
+  const { threads, math } = options;
   const shares = dividedThreads(labels.length, threads);
   return labels.map((label, i) =>
     kindOfDevice(label) === "cpu"

@@ -1,6 +1,17 @@
+import { FUNCTION, having, requireArgument, requireFields } from "@vd/kernels-native";
 import type { RecordCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
-import type { CallOptions } from "../tensor";
+import { type CallOptions, TENSOR } from "../tensor";
+
+/** A convolution's call that is looked at before it is recorded. */
+export const CONVOLUTION = { x: TENSOR, weight: TENSOR };
+
+/** Refuses what no convolution can be taken over of. @throws VdError `attr` */
+export function requireTaking(where: string, call: unknown, norms: unknown, record: unknown): void {
+  requireFields(`${where} call`, call, CONVOLUTION);
+  requireArgument(`${where} norms`, norms, having("norms that wait", ["find", "take", "recordBefore"]));
+  requireArgument(`${where} record`, record, FUNCTION);
+}
 
 const isAll = (values: readonly number[] | undefined, expected: readonly number[]) =>
   values?.every((value, i) => value === expected[i]) ?? false;

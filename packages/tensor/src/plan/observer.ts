@@ -1,4 +1,4 @@
-import type { Device, ProgramInfo, RunTimes } from "@vd/kernels-native";
+import { type Device, FUNCTION, type ProgramInfo, type RunTimes, requireArgument } from "@vd/kernels-native";
 import type { GraphLayout } from "./layout";
 
 /** A plan on a device, as its observer sees it. */
@@ -24,5 +24,6 @@ export interface WorkObserver {
 
 /** Runs `body` as the part `name` of the work that `observer` watches; without an observer it just runs. */
 export function observed<T>(observer: WorkObserver | undefined, name: string, body: () => T): T {
+  requireArgument("observed", body, FUNCTION);
   return observer ? observer.scope(name, body) : body();
 }

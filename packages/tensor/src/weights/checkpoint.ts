@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { shown, VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { type Pausable, pausable } from "../pausable";
-import { shown } from "../shown";
 import { beginning, isObjectText, JsonMembers, type JsonRules, parseValue } from "./json-members";
 import { SafetensorsFile } from "./safetensors-file";
 import { type SafetensorsEntry, tensorPlace } from "./safetensors-header";

@@ -1,8 +1,7 @@
 import { writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { requireText, throwIfAborted, VdError } from "@vd/kernels-native";
+import { requireText, shown, throwIfAborted, VdError } from "@vd/kernels-native";
 import { fillSynced, placeFile, placeFileSync } from "../files/whole-file";
-import { shown } from "../shown";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 import { tensorPlace } from "./safetensors-header";
 

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { CLIP_ACTIVATIONS, type ClipLayerConfig, MAX_LAYERS, MAX_WIDTH, shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
+import { CLIP_ACTIVATIONS, type ClipLayerConfig, MAX_LAYERS, MAX_WIDTH } from "@vd/tensor";
 
 /** What `image_encoder/config.json` says of a CLIPVisionModelWithProjection. */
 export interface ClipVisionConfig {

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, NUM_GROUPS, shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
+import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, NUM_GROUPS } from "@vd/tensor";
 
 /** What `unet/config.json` says of a UNetSpatioTemporalConditionModel; per-level lists are filled in. */
 export interface UnetConfig {
