@@ -95,7 +95,8 @@ export interface CancelledWork {
  *
  * @param where the work, such as `generation`, or the file or program that it is about
  */
-export function cancelledError(where: string, { signal, work, got = "an abort", hint }: CancelledWork = {}): VdError {
+export function cancelledError(where: string, details: CancelledWork = {}): VdError {
+  const { signal, work, got = "an abort", hint } = details ?? {};
   const expected = `${work === undefined ? "" : `${work} `}to run to its end`;
   return new VdError({ code: "cancelled", where, expected, got, hint, cause: signal?.reason });
 }

@@ -170,6 +170,7 @@ export class Graph extends GraphOps {
 
   private addRow(op: OpId, options: CallOptions): Tensor {
     const name = options?.name ?? `${op}#${this.rows.length}`;
+    checkName(op, name);
     const call = checkCall(op, name, options as CallOptions & Record<string, unknown>);
     const specs = Object.entries(OPS[op].outputs) as [string, TensorSpec][];
     checkFurther(`${name}] [${op}`, specs.slice(1), options.outputs);

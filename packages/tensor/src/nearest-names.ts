@@ -1,4 +1,4 @@
-import { having, requireArgument, TEXT } from "@vd/kernels-native";
+import { having, NUMBER, requireArgument, TEXT } from "@vd/kernels-native";
 
 /**
  * Number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
@@ -31,6 +31,7 @@ const NAMES = having("a list of names", [Symbol.iterator]);
 export function nearestNames(wanted: string, names: Iterable<string>, count = 3): string[] {
   requireArgument("nearestNames wanted", wanted, TEXT);
   requireArgument("nearestNames names", names, NAMES);
+  requireArgument("nearestNames count", count, NUMBER);
   const scored: { name: string; distance: number }[] = [];
   const target = wanted.slice(0, comparedLength);
   for (const name of names) {

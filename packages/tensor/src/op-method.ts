@@ -1,4 +1,4 @@
-import { OPS, type OpId, shown, VdError } from "@vd/kernels-native";
+import { having, OPS, type OpId, requireArgument, shown, VdError } from "@vd/kernels-native";
 import type { GraphOps } from "./graph-ops.generated";
 import { nearestNames } from "./nearest-names";
 import type { CallOptions, Tensor } from "./tensor";
@@ -14,6 +14,7 @@ export function recordOp(g: GraphOps, op: OpId, options: CallOptions): Tensor {
     const hint = `Nearest: ${nearestNames(String(op), new Set(Object.keys(OPS))).join(", ")}.`;
     throw new VdError({ code: "attr", where: "recordOp", expected: "the id of an op", got: shown(op), hint });
   }
+  requireArgument("recordOp g", g, having("a graph", [opMethod(op)]));
   const method = g[opMethod(op)] as unknown as (this: GraphOps, options: CallOptions) => Tensor;
   return method.call(g, options);
 }

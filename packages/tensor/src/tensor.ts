@@ -49,9 +49,8 @@ export interface CallOptions {
 
 /** Bytes of one element. */
 export function elementBytes(dtype: DType): number {
-  const bytes: number | undefined = DTYPES[dtype];
-  if (bytes === undefined) failType("elementBytes", dtype);
-  return bytes;
+  if (!isType(dtype)) failType("elementBytes", dtype);
+  return DTYPES[dtype];
 }
 
 function failType(where: string, dtype: unknown): never {
@@ -76,11 +75,13 @@ const SHAPED: Wanted = {
 export function isTensor(value: unknown): value is Tensor {
   const { storage, dims, dtype, pitch, byteOffset } = (value ?? {}) as Partial<Tensor>;
   if (typeof storage !== "object" || storage === null || !isWhole(pitch) || !isWhole(byteOffset)) return false;
-  return Array.isArray(dims) && Object.hasOwn(DTYPES, dtype ?? "");
+  return Array.isArray(dims) && isType(dtype);
 }
 
 /** A tensor, as an argument. */
 export const TENSOR: Wanted = { expected: "a tensor", fits: isTensor };
+
+const isType = (value: unknown): boolean => typeof value === "string" && Object.hasOwn(DTYPES, value);
 
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
@@ -100,7 +101,7 @@ export function requireTensor(where: string, value: unknown): asserts value is T
  * @throws VdError `shape` or `dtype`
  */
 export function checkShape(where: string, dims: readonly number[], dtype: DType): void {
-  if (!Object.hasOwn(DTYPES, dtype)) failType(where, dtype);
+  if (!isType(dtype)) failType(where, dtype);
   const isList = Array.isArray(dims);
   if (isList && dims.every((dim) => Number.isInteger(dim) && dim >= 1) && countOf(dims) <= MAX_ELEMENTS) return;
   const expected = "sizes that are whole numbers of at least 1, and at most 2^46 elements";

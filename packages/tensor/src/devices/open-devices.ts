@@ -1,11 +1,13 @@
 import { availableParallelism } from "node:os";
 import {
+  COUNT,
   type CpuOptions,
   type Device,
   environment,
   openDevice,
+  optional,
   requireArgument,
-  requireOptions,
+  requireFields,
 } from "@vd/kernels-native";
 import { DEVICES, kindOfDevice } from "./device-list";
 
@@ -32,7 +34,7 @@ export function openDevices(
   options: Pick<CpuOptions, "threads" | "math"> = {},
 ): NamedDevice[] {
   requireArgument("openDevices", labels, DEVICES);
-  requireOptions("openDevices", options);
+  requireFields("openDevices", options, { threads: optional(COUNT) });
   const { threads, math } = options;
   const shares = dividedThreads(labels.length, threads);
   return labels.map((label, i) =>

@@ -1,4 +1,4 @@
-import { COUNT, OBJECT, optional } from "@vd/kernels-native";
+import { COUNT, requireFields, TEXT } from "@vd/kernels-native";
 import { channelRange, type Tensor } from "../tensor";
 import type { Weights } from "../weights/weights";
 import { MAYBE, requireLayer } from "./layer";
@@ -24,7 +24,7 @@ const DIFFUSERS_NAMES = { q: "to_q", k: "to_k", v: "to_v", out: "to_out.0" };
 
 const ATTENTION = {
   ...{ channels: COUNT, heads: COUNT, contextChannels: MAYBE.count },
-  ...{ qkvBias: MAYBE.flag, causal: MAYBE.flag, names: optional(OBJECT) },
+  ...{ qkvBias: MAYBE.flag, causal: MAYBE.flag },
 };
 
 const scaleOf = ({ channels, heads }: AttentionConfig) => 1 / Math.sqrt(channels / heads);
@@ -38,6 +38,7 @@ export function selfAttention(
 ): Module<[x: Tensor, axis: "space" | "time", epilogue?: EpilogueOptions]> {
   requireLayer("selfAttention", w, config, ATTENTION);
   const { channels, heads, qkvBias = false, causal = false, names = DIFFUSERS_NAMES } = config;
+  requireFields("selfAttention] [names", names, { q: TEXT, k: TEXT, v: TEXT, out: TEXT });
   const parts = [names.q, names.k, names.v];
   const weight = w.stackRows(
     parts.map((part) => `${part}.weight`),

@@ -1,3 +1,4 @@
+import { requireFields, TEXT } from "@vd/kernels-native";
 import type { Tensor } from "../tensor";
 import type { Weights } from "../weights/weights";
 import { CONV, LINEAR, requireLayer } from "./layer";
@@ -132,6 +133,7 @@ export interface ConvNormActConfig extends ConvConfig {
  *  ConvNormAct. */
 export function convNormAct(w: Weights, config: ConvNormActConfig): Module<[x: Tensor, call?: ConvCall]> {
   requireLayer("convNormAct", w, config, CONV);
+  if (config.names !== undefined) requireFields("convNormAct] [names", config.names, { conv: TEXT, norm: TEXT });
   const { bias = false, eps = 1e-5, act = "silu", names = { conv: "conv", norm: "bn" } } = config;
   const folded = w.foldBatchNorm(names, { dims: filterDims(config).stored, bias, eps });
   const layer = convWith(w.at(names.conv).path, folded, config);

@@ -1,10 +1,11 @@
-import { FUNCTION, having, requireArgument, requireFields } from "@vd/kernels-native";
+import { FUNCTION, having, optional, requireArgument, requireFields } from "@vd/kernels-native";
 import type { RecordCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import { type CallOptions, TENSOR } from "../tensor";
+import { BORDER, EXTENT } from "./layer";
 
 /** A convolution's call that is looked at before it is recorded. */
-export const CONVOLUTION = { x: TENSOR, weight: TENSOR };
+export const CONVOLUTION = { x: TENSOR, weight: TENSOR, stride: optional(EXTENT), padding: optional(BORDER) };
 
 /** Refuses what no convolution can be taken over of. @throws VdError `attr` */
 export function requireTaking(where: string, call: unknown, norms: unknown, record: unknown): void {

@@ -1,4 +1,4 @@
-import { FUNCTION, requireArgument, requireFields, requireOptions } from "@vd/kernels-native";
+import { FUNCTION, optional, requireArgument, requireFields, requireOptions } from "@vd/kernels-native";
 import { makeStorage, packedTensor, type RecordCall } from "../graph";
 import type { AttentionOptions, ConvOptions, LinearOptions } from "../graph-ops.generated";
 import {
@@ -161,7 +161,7 @@ export function hasConvQ8(call: ConvOptions): boolean {
 /** True if a convolution that upsamples has an 8-bit form, a transposed convolution with filters of its own
  *  ({@link QuantizedWeights.ofUpsampling}): 1x3x3 filters in steps of one with a padding of one. */
 export function hasUpsamplingConvQ8(call: ConvOptions): boolean {
-  requireFields("hasUpsamplingConvQ8", call, { weight: TENSOR });
+  requireFields("hasUpsamplingConvQ8", call, { ...CONVOLUTION, x: optional(TENSOR) });
   const { weight, upsample, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] } = call;
   const isUnit = `${weight.dims.slice(2)}` === "1,3,3" && `${stride}` === "1,1,1" && `${padding}` === "0,0,1,1,1,1";
   return upsample === true && isUnit && hasConvQ8({ ...call, upsample: false });

@@ -111,6 +111,7 @@ function* entriesOf(checkpoint: Checkpoint): Pausable<FoundWeights> {
 
 /** Returns the sentence about weights in float64. label: the file. */
 export function roundedNotice(label: string, names: readonly string[]): string {
+  requireArgument("roundedNotice label", label, TEXT);
   requireArgument("roundedNotice names", names, listOf(TEXT));
   return `${label}: weights stored in float64 are rounded to float32, ${names.length} in all: ${someOf(names)}.`;
 }
