@@ -22,6 +22,7 @@ export {
 export * from "./files/index";
 export * from "./float8";
 export {
+  GRAPH,
   Graph,
   type GraphOptions,
   makeStorage,
@@ -34,6 +35,7 @@ export * from "./half";
 export { decodeStored, writeHost } from "./host";
 export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
+export { requireLayer } from "./nn/layer";
 export { recordOp } from "./op-method";
 export {
   mapFloats,
