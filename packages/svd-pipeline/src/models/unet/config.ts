@@ -1,4 +1,4 @@
-import { shownJson, VdError } from "@vd/kernels-native";
+import { OBJECT, requireArgument, shownJson, VdError } from "@vd/kernels-native";
 import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, NUM_GROUPS } from "@vd/tensor";
 
 /** What `unet/config.json` says of a UNetSpatioTemporalConditionModel; per-level lists are filled in. */
@@ -37,7 +37,9 @@ class Reader {
   constructor(
     private readonly json: Json,
     private readonly where: string,
-  ) {}
+  ) {
+    requireArgument(where, json, { ...OBJECT, code: "weights" });
+  }
 
   fail(key: string, expected: string, got: unknown): never {
     throw new VdError({
