@@ -4,10 +4,8 @@ export {
   ACTIVATIONS,
   ARENA_ALIGNMENT_BYTES,
   CPU_FAST_PATHS,
-  countOf,
   DTYPE_NAMES,
   DTYPES,
-  dtypeIndex,
   ELEMENTWISE_BINARY,
   ELEMENTWISE_CONSTANTS,
   ELEMENTWISE_INSTRUCTIONS,
@@ -22,7 +20,6 @@ export {
   OPS,
   POINTWISE_ACTIVATIONS,
   QUANTIZED,
-  spanOf,
 } from "../contract/index";
 export type { FloatsRead, ProgramInfo, RejectedVariant, RunTimes } from "./addon-types";
 export {
@@ -52,6 +49,7 @@ export {
   wholeFrom,
 } from "./arguments";
 export { allocateBuffer, DeviceBuffer, type FloatRegion, mapFile } from "./buffer";
+export { countOf, dtypeIndex, spanOf } from "./checked-contract";
 export { cupti, type KernelSum } from "./cupti";
 export {
   type Binding,

@@ -1,6 +1,7 @@
 import { types } from "node:util";
-import { dtypeIndex, type FLOATS } from "../contract/dtype";
+import type { FLOATS } from "../contract/dtype";
 import { requireArgument, requireOptions, wholeFrom } from "./arguments";
+import { dtypeIndex } from "./checked-contract";
 import { environment } from "./env";
 import { awaitNative, callNative, VdError } from "./errors";
 import { loadAddon } from "./load";
