@@ -1,6 +1,8 @@
-import { type DType, dtypeIndex } from "../contract/dtype";
+import type { DType } from "../contract/dtype";
 import type { FloatsRead, NativeBuffer } from "./addon-types";
-import { awaitNative, callNative, requireOptions, VdError } from "./errors";
+import { requireOptions } from "./arguments";
+import { dtypeIndex } from "./checked-contract";
+import { awaitNative, callNative, VdError } from "./errors";
 import { loadAddon } from "./load";
 
 /** A float tensor in a buffer. */

@@ -8,9 +8,10 @@ import type {
   RejectedVariant,
   RunTimes,
 } from "./addon-types";
+import { requireOptions } from "./arguments";
 import { allocateBuffer, DeviceBuffer } from "./buffer";
 import { environment } from "./env";
-import { awaitNative, callNative, requireOptions, VdError } from "./errors";
+import { awaitNative, callNative, VdError } from "./errors";
 import { imageDir, listGpus } from "./gpus";
 import { loadAddon } from "./load";
 

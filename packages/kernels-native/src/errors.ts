@@ -12,6 +12,12 @@ export interface VdErrorDetails {
   cause?: unknown;
 }
 
+const NO_DETAILS = {
+  code: "attr",
+  where: "VdError",
+  expected: "an object with code, where, expected and got",
+} as const;
+
 /**
  * The one error class of all packages. Message: `[where] expected X, got Y. Hint`
  *
@@ -36,6 +42,7 @@ export class VdError extends Error {
   readonly hint: string | undefined;
 
   constructor(details: VdErrorDetails) {
+    if (typeof details !== "object" || details === null) throw new VdError({ ...NO_DETAILS, got: String(details) });
     const { code, cause } = details;
     const where = shortened(details.where);
     const expected = shortened(details.expected);
@@ -72,30 +79,6 @@ export function isVdError(error: unknown): error is VdError {
   return error.name === "VdError" || (error.name === "AbortError" && error.code === "cancelled");
 }
 
-/**
- * Returns if `options` is an object, as a caller without types may have given something else.
- *
- * @param where the function whose options they are
- * @throws VdError `attr`
- */
-export function requireOptions(where: string, options: unknown): void {
-  if (typeof options === "object" && options !== null) return;
-  const got = options === null ? "null" : typeof options;
-  throw new VdError({ code: "attr", where, expected: "an object of options", got });
-}
-
-/**
- * Returns if `text` is a text that is not empty, such as a path.
- *
- * @param where the argument that it is
- * @param expected what it should be, in words
- * @throws VdError `attr`
- */
-export function requireText(where: string, text: unknown, expected: string): void {
-  if (typeof text === "string" && text !== "") return;
-  throw new VdError({ code: "attr", where, expected, got: text === "" ? "an empty text" : String(text) });
-}
-
 /** What a cancelled piece of work tells of itself. */
 export interface CancelledWork {
   /** The signal that ended it; its reason becomes the error's cause. */
@@ -112,7 +95,8 @@ export interface CancelledWork {
  *
  * @param where the work, such as `generation`, or the file or program that it is about
  */
-export function cancelledError(where: string, { signal, work, got = "an abort", hint }: CancelledWork = {}): VdError {
+export function cancelledError(where: string, details: CancelledWork = {}): VdError {
+  const { signal, work, got = "an abort", hint } = details ?? {};
   const expected = `${work === undefined ? "" : `${work} `}to run to its end`;
   return new VdError({ code: "cancelled", where, expected, got, hint, cause: signal?.reason });
 }
@@ -120,7 +104,7 @@ export function cancelledError(where: string, { signal, work, got = "an abort", 
 /**
  * Returns if the signal has not fired.
  *
- * @throws VdError `cancelled` as {@link cancelledError} words it, once it has
+ * @throws VdError `cancelled` as {@link cancelledError} words it, once it has; `attr` for what is no signal
  * @example
  * ```ts
  * import { throwIfAborted } from "@vd/kernels-native";
@@ -134,7 +118,10 @@ export function throwIfAborted(
   where: string,
   options: Pick<CancelledWork, "work" | "hint"> = {},
 ): void {
-  if (signal?.aborted) throw cancelledError(where, { ...options, signal });
+  if (signal === undefined || signal === null) return;
+  if (typeof signal.aborted !== "boolean")
+    throw new VdError({ code: "attr", where, expected: "an AbortSignal", got: typeof signal });
+  if (signal.aborted) throw cancelledError(where, { ...options, signal });
 }
 
 interface NativeErrorFields {

@@ -1,5 +1,7 @@
 import { types } from "node:util";
-import { dtypeIndex, type FLOATS } from "../contract/dtype";
+import type { FLOATS } from "../contract/dtype";
+import { requireArgument, requireOptions, wholeFrom } from "./arguments";
+import { dtypeIndex } from "./checked-contract";
 import { environment } from "./env";
 import { awaitNative, callNative, VdError } from "./errors";
 import { loadAddon } from "./load";
@@ -19,6 +21,7 @@ export interface NormalsOptions {
 /**
  * `count` zeros in memory that worker threads use in place: no JavaScript can take it away from them.
  *
+ * @throws VdError `attr` for what is no count, `memory` for more than there is
  * @example
  * ```ts
  * import { sharedFloats } from "@vd/kernels-native";
@@ -29,7 +32,14 @@ export interface NormalsOptions {
  * ```
  */
 export function sharedFloats(count: number): Float32Array {
-  return new Float32Array(new SharedArrayBuffer(count * Float32Array.BYTES_PER_ELEMENT));
+  requireArgument("sharedFloats", count, wholeFrom(0));
+  const bytes = count * Float32Array.BYTES_PER_ELEMENT;
+  try {
+    return new Float32Array(new SharedArrayBuffer(bytes));
+  } catch (cause) {
+    const expected = `${bytes} bytes of memory`;
+    throw new VdError({ code: "memory", where: "sharedFloats", expected, got: (cause as Error).message, cause });
+  }
 }
 
 function isShared(values: Float32Array, name: string): boolean {
@@ -69,6 +79,7 @@ export async function fillNormals(
   values: Float32Array,
   options: NormalsOptions = {},
 ): Promise<Uint32Array> {
+  requireOptions("fillNormals", options);
   const { scale = 1, mean, dtype = "f32", isa = environment.cpuIsa() ?? "best" } = options;
   const target = isShared(values, "values") ? values : sharedFloats(values.length);
   const after = await awaitNative(() =>

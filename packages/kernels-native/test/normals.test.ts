@@ -120,7 +120,7 @@ describe("fillNormals", () => {
     ["no array", [seeded(), undefined as never], "attr"],
     ["a scale that is no number", [seeded(), sharedFloats(16), { scale: "big" as never }], "attr"],
     ["integers", [seeded(), sharedFloats(16), { dtype: "i32" as never }], "dtype"],
-    ["a type that is none", [seeded(), sharedFloats(16), { dtype: "f12" as never }], "attr"],
+    ["a type that is none", [seeded(), sharedFloats(16), { dtype: "f12" as never }], "dtype"],
     ["a mean of another length", [seeded(), sharedFloats(16), { mean: sharedFloats(17) }], "shape"],
     ["a mean of integers", [seeded(), sharedFloats(16), { mean: new Int32Array(16) as never }], "attr"],
     ["an unknown instruction set", [seeded(), sharedFloats(16), { isa: "mmx" }], "attr"],

@@ -1,5 +1,6 @@
 import type { Device, DType } from "@vd/kernels-native";
-import { compile, type Graph } from "@vd/tensor";
+import { DTYPES, listOf, oneOfThese, requireArgument } from "@vd/kernels-native";
+import { compile, type Graph, requireDevice } from "@vd/tensor";
 
 /** What a device can do at most: the two sides of the roofline.
  *  Source: https://doi.org/10.1145/1498765.1498785 */
@@ -64,11 +65,13 @@ async function streamRate(device: Device): Promise<number> {
   return (3 * streamBytes) / us;
 }
 
+const TYPES = listOf(oneOfThese(Object.keys(DTYPES)));
+
 /**
  * Measures the ceilings of a device: the best of five runs of a large matrix product in each type and of a sum that
  * streams from memory. Takes a fraction of a second.
  *
- * @throws what the device throws
+ * @throws what the device throws; VdError `attr` for what is no device or no list of types
  * @example
  * ```ts
  * import { openDevice } from "@vd/kernels-native";
@@ -78,6 +81,8 @@ async function streamRate(device: Device): Promise<number> {
  * ```
  */
 export async function measureCeilings(device: Device, dtypes: readonly DType[]): Promise<Ceilings> {
+  requireDevice("measureCeilings", device);
+  requireArgument("measureCeilings dtypes", dtypes, TYPES);
   const flopsPerUs: Ceilings["flopsPerUs"] = {};
   for (const dtype of dtypes) flopsPerUs[dtype] = await matrixRate(device, dtype);
   const source = `measured on this machine: the best of ${NUM_RUNS} runs of a matrix product and of a sum of tensors`;

@@ -1,5 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { cupti, type KernelSum, nvtx, type RunTimes, VdError } from "@vd/kernels-native";
+import {
+  cupti,
+  FLAG,
+  FUNCTION,
+  type KernelSum,
+  nvtx,
+  OBJECT,
+  optional,
+  type RunTimes,
+  requireFields,
+  VdError,
+} from "@vd/kernels-native";
 import type { LoadedPlan, WorkObserver } from "@vd/tensor";
 import { type Ceilings, measureCeilings } from "./ceilings";
 import { Recorder } from "./record/recorder";
@@ -21,6 +32,10 @@ export interface ProfilerOptions {
    *  CUPTI counts for the whole process: use one such profiler at a time. */
   kernels?: boolean | undefined;
 }
+
+const OPTIONS = {
+  ...{ ceilings: optional(OBJECT), nowUs: optional(FUNCTION), nvtx: optional(FLAG), kernels: optional(FLAG) },
+};
 
 /** A scope that ends when it is disposed of: `using s = profiler.span("name")`. */
 export interface ProfilerSpan {
@@ -69,7 +84,9 @@ export class Profiler implements WorkObserver {
   private readonly notes: string[] = [];
 
   /** Use {@link createProfiler}. */
-  constructor({ ceilings, nowUs, nvtx: tells = true, kernels = false }: ProfilerOptions) {
+  constructor(options: ProfilerOptions) {
+    requireFields("profiler", options, OPTIONS);
+    const { ceilings, nowUs, nvtx: tells = true, kernels = false } = options;
     const beganMs = performance.now();
     this.recorder = new Recorder(nowUs ?? (() => (performance.now() - beganMs) * 1000));
     this.ceilings = ceilings;

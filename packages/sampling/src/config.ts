@@ -1,5 +1,4 @@
-import { VdError } from "@vd/kernels-native";
-import { shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
 import { MAX_STEPS } from "./options";
 
 /** A parsed `scheduler_config.json` of the diffusers layout. Keys that a sampler does not know are ignored. */

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { nearestNames, shownJson } from "@vd/tensor";
+import { requireArgument, shownJson, TEXT, VdError } from "@vd/kernels-native";
+import { nearestNames } from "@vd/tensor";
 import type { SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";
@@ -21,6 +21,7 @@ export const samplerNames = samplerDefinitions.map(({ name }) => name) as readon
  * nearest name.
  */
 export function findSampler(name: string): SamplerDefinition {
+  requireArgument("sampler", name, TEXT);
   const found = samplerDefinitions.find((definition) => definition.name === name || definition.className === name);
   if (found !== undefined) return found;
   const [nearest] = nearestNames(name.toLowerCase(), samplerNames, 1);

@@ -1,5 +1,4 @@
-import { VdError } from "@vd/kernels-native";
-import { shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
 import type { LatentDtype } from "./arithmetic/values";
 
 /** Most steps of a sampler, and most timesteps of a training: ten times what models were trained with. */

@@ -1,4 +1,4 @@
-import { cancelledError } from "@vd/kernels-native";
+import { cancelledError, FUNCTION, listOf, requireArgument, TEXT } from "@vd/kernels-native";
 
 /** What is called with a value and may answer with a promise. Callers' own types say `void`, which async functions fit. */
 // biome-ignore lint/suspicious/noExplicitAny: any function that a caller hands over
@@ -8,6 +8,8 @@ type Callback = (...args: any[]) => unknown;
 type CallbackName<Options> = {
   [Name in keyof Options]-?: NonNullable<Options[Name]> extends Callback ? Name : never;
 }[keyof Options];
+
+const NAMES = listOf(TEXT);
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (Object(value) as Partial<PromiseLike<unknown>>).then === "function";
@@ -91,6 +93,8 @@ export async function withCallbacks<Options extends { signal?: AbortSignal | und
   where: string,
   work: (options: Options) => Promise<Result>,
 ): Promise<Result> {
+  requireArgument("withCallbacks names", names, NAMES);
+  requireArgument("withCallbacks work", work, FUNCTION);
   // What else a caller passed is for the work to refuse.
   if (typeof options !== "object" || options === null) return work(options);
   const answers = new Answers();

@@ -1,4 +1,4 @@
-import { requireArray } from "./typed-arrays";
+import { refuseNumber, requireArray } from "./typed-arrays";
 
 /** Value of a float8 code with `exponentBits`, counting its specials as the type `e4m3fn` or `e5m2` does. */
 function decodeFloat8(code: number, exponentBits: 4 | 5): number {
@@ -47,6 +47,7 @@ function float32BitsToFloat8(bits: number): number {
 /** The float8 e4m3 code of the float32 nearest to `value`, ties to even, beyond ±448 the largest; NaN is 0x7f. What
  *  `cvt.rn.satfinite.e4m3x2.f32` does, and torch's float8_e4m3fn for numbers that it can hold. */
 export function float32ToFloat8(value: number): number {
+  if (typeof value !== "number") refuseNumber("float32ToFloat8", value);
   scratch[0] = value;
   return float32BitsToFloat8(scratchBits[0]!);
 }

@@ -1,12 +1,17 @@
 import {
   allocateBuffer,
   type DType,
+  having,
+  OBJECT,
   OPS,
   type OpId,
+  oneOfThese,
+  requireArgument,
   requireOptions,
   spanOf,
   type TensorSpec,
   VdError,
+  wholeFrom,
 } from "@vd/kernels-native";
 import { GraphOps } from "./graph-ops.generated";
 import { checkCount } from "./host";
@@ -43,13 +48,24 @@ export interface GraphOptions {
 
 let nextStorageId = 0;
 
-/** A new block of memory; `place` if it exists already. */
+const KIND = oneOfThese(["weights", "state", "io", "arena"] satisfies StorageKind[]);
+const BYTES = wholeFrom(0);
+
+/** A graph, as an argument. */
+export const GRAPH = having("a graph", ["rows", "inputs", "outputs", "states"]);
+
+/** A new block of memory; `place` if it exists already. @throws VdError `attr` */
 export function makeStorage(kind: StorageKind, bytes: number, name: string, place?: Storage["place"]): Storage {
+  requireArgument("makeStorage kind", kind, KIND);
+  requireArgument("makeStorage bytes", bytes, BYTES);
   return { id: nextStorageId++, kind, bytes, name, ...(place ? { place } : {}) };
 }
 
-/** A packed tensor that covers `storage`. */
+/** A packed tensor that covers `storage`. @throws VdError `attr`, `shape` or `dtype` */
 export function packedTensor(storage: Storage, dims: readonly number[], dtype: DType, byteOffset = 0): Tensor {
+  requireArgument("packedTensor storage", storage, OBJECT);
+  requireArgument("packedTensor byteOffset", byteOffset, BYTES);
+  checkShape("packedTensor", dims, dtype);
   return { storage, dtype, dims, pitch: dims[dims.length - 1] ?? 1, byteOffset };
 }
 
@@ -154,6 +170,7 @@ export class Graph extends GraphOps {
 
   private addRow(op: OpId, options: CallOptions): Tensor {
     const name = options?.name ?? `${op}#${this.rows.length}`;
+    checkName(op, name);
     const call = checkCall(op, name, options as CallOptions & Record<string, unknown>);
     const specs = Object.entries(OPS[op].outputs) as [string, TensorSpec][];
     checkFurther(`${name}] [${op}`, specs.slice(1), options.outputs);

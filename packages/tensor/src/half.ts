@@ -3,7 +3,7 @@
  * to nearest, ties to even; back exactly. Codes are the 16 stored bits as an unsigned integer.
  */
 
-import { requireArray } from "./typed-arrays";
+import { refuseNumber, requireArray } from "./typed-arrays";
 
 const scratch = new Float32Array(1);
 const scratchBits = new Uint32Array(scratch.buffer);
@@ -66,31 +66,37 @@ function float32BitsToBfloat16(bits: number): number {
 
 /** The binary16 code of the float32 nearest to `value`; beyond ±65520 it is infinity. */
 export function float32ToFloat16(value: number): number {
+  if (typeof value !== "number") refuseNumber("float32ToFloat16", value);
   return float32BitsToFloat16(bitsOf(value));
 }
 
 /** The value of a binary16 code in 0…65535. */
 export function float16ToFloat32(code: number): number {
+  if (typeof code !== "number") refuseNumber("float16ToFloat32", code);
   return floatOf(float16ToFloat32Bits(code));
 }
 
 /** The bfloat16 code of the float32 nearest to `value`; every NaN becomes 0x7fc0, as in torch. */
 export function float32ToBfloat16(value: number): number {
+  if (typeof value !== "number") refuseNumber("float32ToBfloat16", value);
   return float32BitsToBfloat16(bitsOf(value));
 }
 
 /** The value of a bfloat16 code in 0…65535. */
 export function bfloat16ToFloat32(code: number): number {
+  if (typeof code !== "number") refuseNumber("bfloat16ToFloat32", code);
   return floatOf((code << 16) >>> 0);
 }
 
 /** `value` rounded to float32 and then to binary16. */
 export function roundToFloat16(value: number): number {
+  if (typeof value !== "number") refuseNumber("roundToFloat16", value);
   return float16ToFloat32(float32ToFloat16(value));
 }
 
 /** `value` rounded to float32 and then to bfloat16. */
 export function roundToBfloat16(value: number): number {
+  if (typeof value !== "number") refuseNumber("roundToBfloat16", value);
   return bfloat16ToFloat32(float32ToBfloat16(value));
 }
 

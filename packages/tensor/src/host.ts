@@ -1,9 +1,19 @@
 import { types } from "node:util";
-import { countOf, type DeviceBuffer, type DType, type FloatsRead, VdError } from "@vd/kernels-native";
+import {
+  countOf,
+  type DeviceBuffer,
+  type DType,
+  type FloatsRead,
+  having,
+  requireArgument,
+  shown,
+  VdError,
+  wholeFrom,
+} from "@vd/kernels-native";
 import { fromFloat8Array, toFloat8Array } from "./float8";
 import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "./half";
-import { shown } from "./shown";
-import { describe, elementBytes, type Tensor } from "./tensor";
+import { describe, elementBytes, requireTensor, type Tensor } from "./tensor";
+import { requireArray } from "./typed-arrays";
 
 type HostArray = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
 
@@ -61,10 +71,22 @@ function encode(where: string, data: ArrayLike<number>, dtype: DType): HostArray
   }
 }
 
-/** Stored bytes as float32 numbers. */
+/**
+ * Stored bytes as float32 numbers.
+ *
+ * @throws VdError `dtype` for what are no bytes and no type, `shape` for a number of bytes that no elements have
+ */
 export function decodeStored(bytes: Uint8Array, dtype: DType): Float32Array {
+  requireArray("decodeStored", bytes, "Uint8Array");
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   const count = byteLength / elementBytes(dtype);
+  if (!Number.isInteger(count))
+    throw new VdError({
+      code: "shape",
+      where: "decodeStored",
+      expected: `whole elements of ${dtype}`,
+      got: `${byteLength} bytes`,
+    });
   switch (dtype) {
     case "f32":
       return new Float32Array(buffer, byteOffset, count);
@@ -134,6 +156,8 @@ const isConverted = (dtype: DType) => dtype === "f32" || dtype === "f16" || dtyp
 const isRoundedByAddon = (data: ArrayLike<number>, dtype: DType): data is Float32Array =>
   data instanceof Float32Array && isConverted(dtype);
 
+const BUFFER = having("a buffer", ["write", "writeFloats"]);
+
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
  *  not change meanwhile. */
 export async function writeHost(
@@ -142,6 +166,9 @@ export async function writeHost(
   tensor: Tensor,
   data: ArrayLike<number>,
 ): Promise<void> {
+  requireArgument("writeHost buffer", buffer, BUFFER);
+  requireArgument("writeHost base", base, wholeFrom(0));
+  requireTensor("writeHost tensor", tensor);
   await send(buffer, base, tensor, data);
 }
 

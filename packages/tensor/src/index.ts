@@ -10,6 +10,7 @@ export {
 } from "./devices/device-list";
 export { DeviceTeam, labelled, type TeamMember } from "./devices/device-team";
 export { type NamedDevice, openDevices } from "./devices/open-devices";
+export { requireDevice } from "./devices/require-device";
 export { copyTensor, SharedBlock } from "./devices/shared-block";
 export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export {
@@ -21,6 +22,7 @@ export {
 export * from "./files/index";
 export * from "./float8";
 export {
+  GRAPH,
   Graph,
   type GraphOptions,
   makeStorage,
@@ -33,7 +35,8 @@ export * from "./half";
 export { decodeStored, writeCheckedHost, writeHost } from "./host";
 export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
-export { opMethod, recordOp } from "./op-method";
+export { requireLayer } from "./nn/layer";
+export { recordOp } from "./op-method";
 export {
   mapFloats,
   ownTurn,
@@ -44,7 +47,6 @@ export {
   runInSlices,
   type SliceOptions,
 } from "./pausable";
-export { type ArenaLayout, placeBlocks } from "./plan/arena";
 export {
   type GraphLayout,
   heldElements,
@@ -60,11 +62,26 @@ export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export { peakProcessBytes } from "./process-memory";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
-export { shown, shownJson } from "./shown";
-export * from "./tensor";
-export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
+export {
+  type CallOptions,
+  channelRange,
+  clipRange,
+  describe,
+  elementBytes,
+  frameRange,
+  isTensor,
+  packedBytes,
+  pixels,
+  requireTensor,
+  reshape,
+  type Storage,
+  type StorageKind,
+  TENSOR,
+  type Tensor,
+  tokens,
+} from "./tensor";
+export { type Tuning, tuningTableFor } from "./tune/choose";
 export { defaultTuningTable } from "./tune/defaults";
-export { rowKey } from "./tune/row-key";
 export {
   checkTuningTable,
   readTuningTable,
@@ -88,5 +105,4 @@ export {
 } from "./weights/quantized-weight";
 export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";
-export { foldUpsampling } from "./weights/upsampling-filter";
 export { type MakeWeight, mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

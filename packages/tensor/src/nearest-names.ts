@@ -1,3 +1,5 @@
+import { having, NUMBER, requireArgument, TEXT } from "@vd/kernels-native";
+
 /**
  * Number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
  * Source: the optimal string alignment distance (https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance).
@@ -23,8 +25,13 @@ const comparedLength = 128;
 /** Names looked at; a checkpoint has a few thousand. */
 const comparedNames = 5_000;
 
+const NAMES = having("a list of names", [Symbol.iterator]);
+
 /** At most `count` of `names` that are spelled most like `wanted`, nearest first; for the hint of an error. */
 export function nearestNames(wanted: string, names: Iterable<string>, count = 3): string[] {
+  requireArgument("nearestNames wanted", wanted, TEXT);
+  requireArgument("nearestNames names", names, NAMES);
+  requireArgument("nearestNames count", count, NUMBER);
   const scored: { name: string; distance: number }[] = [];
   const target = wanted.slice(0, comparedLength);
   for (const name of names) {
@@ -40,6 +47,8 @@ export function nearestNames(wanted: string, names: Iterable<string>, count = 3)
  * undefined when none is closer than a third of the word.
  */
 export function meantName(word: string, names: Iterable<string>): string | undefined {
+  requireArgument("meantName word", word, TEXT);
+  requireArgument("meantName names", names, NAMES);
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const name of names) {

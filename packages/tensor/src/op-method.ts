@@ -1,7 +1,6 @@
-import { OPS, type OpId, VdError } from "@vd/kernels-native";
+import { having, OPS, type OpId, requireArgument, shown, VdError } from "@vd/kernels-native";
 import type { GraphOps } from "./graph-ops.generated";
 import { nearestNames } from "./nearest-names";
-import { shown } from "./shown";
 import type { CallOptions, Tensor } from "./tensor";
 
 /** Name of the method of {@link GraphOps} that records an op: `group_norm` → `groupNorm`. */
@@ -15,6 +14,7 @@ export function recordOp(g: GraphOps, op: OpId, options: CallOptions): Tensor {
     const hint = `Nearest: ${nearestNames(String(op), new Set(Object.keys(OPS))).join(", ")}.`;
     throw new VdError({ code: "attr", where: "recordOp", expected: "the id of an op", got: shown(op), hint });
   }
+  requireArgument("recordOp g", g, having("a graph", [opMethod(op)]));
   const method = g[opMethod(op)] as unknown as (this: GraphOps, options: CallOptions) => Tensor;
   return method.call(g, options);
 }

@@ -1,7 +1,21 @@
-import { cancelledError } from "@vd/kernels-native";
+import {
+  cancelledError,
+  FLOATS_32,
+  FUNCTION,
+  having,
+  numberFrom,
+  optional,
+  requireArgument,
+  requireFields,
+  SIGNAL,
+  TEXT,
+} from "@vd/kernels-native";
 
 /** A computation that pauses after each short piece, such as a row of pixels, and ends with its result. */
 export type Pausable<T> = Generator<undefined, T, undefined>;
+
+/** What pauses, as an argument. */
+const PAUSABLE = having("work that pauses, as a generator or what inPieces returns", ["next", "return"]);
 
 /** How {@link runInSlices} goes on. */
 export interface SliceOptions {
@@ -12,6 +26,8 @@ export interface SliceOptions {
   /** Longest time that the event loop waits for the work at a stretch, in µs. */
   sliceUs?: number | undefined;
 }
+
+const SLICES = { signal: optional(SIGNAL), where: optional(TEXT), sliceUs: optional(numberFrom(0)) };
 
 /** Time between two turns of the event loop, in µs: a piece may overrun it, and other callbacks come on top, above all
  *  2 to 3 ms of garbage collection. */
@@ -43,6 +59,7 @@ export interface PausableFunction<Args extends readonly unknown[], Result> {
 /**
  * Makes a function that can pause out of a generator function that yields after each piece.
  *
+ * @throws VdError `attr` for what is no function
  * @example
  * ```ts
  * import { type Pausable, pausable, runInSlices } from "@vd/tensor";
@@ -62,11 +79,13 @@ export interface PausableFunction<Args extends readonly unknown[], Result> {
 export function pausable<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Pausable<Result>,
 ): PausableFunction<Args, Result> {
+  requireArgument("pausable", work, FUNCTION);
   return Object.assign((...args: Args) => runAtOnce(work(...args)), { inPieces: work });
 }
 
 /** Runs `work` to its end without a pause. */
 export function runAtOnce<T>(work: Pausable<T>): T {
+  requireArgument("runAtOnce", work, PAUSABLE);
   for (;;) {
     const piece = work.next();
     if (piece.done) return piece.value;
@@ -79,6 +98,8 @@ export function runAtOnce<T>(work: Pausable<T>): T {
  * @throws VdError `cancelled` when the signal aborts
  */
 export async function runInSlices<T>(work: Pausable<T>, options: SliceOptions = {}): Promise<T> {
+  requireArgument("runInSlices", work, PAUSABLE);
+  requireFields("runInSlices", options, SLICES);
   const { signal, where = "computation", sliceUs = SLICE_US } = options;
   for (;;) {
     await ownTurn();
@@ -103,6 +124,8 @@ export const mapFloats = pausable(function* (
   values: Float32Array,
   map: (piece: Float32Array, result: Float32Array, begin: number) => void,
 ): Pausable<Float32Array> {
+  requireArgument("mapFloats values", values, FLOATS_32);
+  requireArgument("mapFloats map", map, FUNCTION);
   const result = new Float32Array(values.length);
   for (let begin = 0; begin < values.length; begin += PIECE) {
     map(values.subarray(begin, begin + PIECE), result.subarray(begin, begin + PIECE), begin);

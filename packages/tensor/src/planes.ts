@@ -1,7 +1,26 @@
+import { countOf, FLOATS_32, listOf, requireArgument, VdError, wholeFrom } from "@vd/kernels-native";
 import { type Pausable, pausable } from "./pausable";
 
 /** Sizes of frames of planes: F, C, H, W. */
 export type PlaneDims = readonly [frames: number, channels: number, height: number, width: number];
+
+const SIZES = listOf(wholeFrom(0), 4);
+
+/** Refuses arrays that are not as long as the frames are large. @throws VdError `attr` or `shape` */
+function requirePlanes(where: string, from: Float32Array, dims: PlaneDims, result: Float32Array): void {
+  requireArgument(`${where} dims`, dims, SIZES);
+  const count = countOf(dims);
+  for (const [name, values] of Object.entries({ values: from, result })) {
+    requireArgument(`${where} ${name}`, values, FLOATS_32);
+    if (values.length < count)
+      throw new VdError({
+        code: "shape",
+        where: `${where} ${name}`,
+        expected: `${count} numbers`,
+        got: `${values.length}`,
+      });
+  }
+}
 
 /** Copies planes [F,C,H,W] to pixels [F,H,W,C] in `result`, which it returns. Pauses after each plane. dims: F, C, H, W. */
 export const planesToPixels = pausable(function* (
@@ -9,6 +28,7 @@ export const planesToPixels = pausable(function* (
   dims: PlaneDims,
   result: Float32Array,
 ): Pausable<Float32Array> {
+  requirePlanes("planesToPixels", planes, dims, result);
   const [frames, channels, height, width] = dims;
   const area = height * width;
   for (let plane = 0; plane < frames * channels; plane++) {
@@ -25,6 +45,7 @@ export const pixelsToPlanes = pausable(function* (
   dims: PlaneDims,
   result: Float32Array,
 ): Pausable<Float32Array> {
+  requirePlanes("pixelsToPlanes", pixels, dims, result);
   const [frames, channels, height, width] = dims;
   const area = height * width;
   for (let plane = 0; plane < frames * channels; plane++) {

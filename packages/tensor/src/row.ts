@@ -4,13 +4,13 @@ import {
   type DType,
   type Expr,
   type ExprScope,
-  evaluate,
   OPS,
   type OpDefinition,
   type OpId,
   type TensorSpec,
   VdError,
 } from "@vd/kernels-native";
+import { evaluate } from "@vd/kernels-native/contract";
 import { describe, isTensor, type Tensor } from "./tensor";
 
 /** One recorded call: everything that a device needs, and its cost. */

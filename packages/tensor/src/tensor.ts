@@ -1,4 +1,14 @@
-import { countOf, type DeviceBuffer, DTYPES, type DType, MAX_ELEMENTS, VdError } from "@vd/kernels-native";
+import {
+  countOf,
+  type DeviceBuffer,
+  DTYPES,
+  type DType,
+  MAX_ELEMENTS,
+  requireArgument,
+  shown,
+  VdError,
+  type Wanted,
+} from "@vd/kernels-native";
 
 /** What a block of memory is for: it decides who allocates it and how long it lives. */
 export type StorageKind = "weights" | "state" | "io" | "arena";
@@ -38,20 +48,40 @@ export interface CallOptions {
 }
 
 /** Bytes of one element. */
-export const elementBytes = (dtype: DType): number => DTYPES[dtype];
+export function elementBytes(dtype: DType): number {
+  if (!isType(dtype)) failType("elementBytes", dtype);
+  return DTYPES[dtype];
+}
+
+function failType(where: string, dtype: unknown): never {
+  throw new VdError({ code: "dtype", where, expected: Object.keys(DTYPES).join(" or "), got: shown(dtype) });
+}
 
 /** Bytes of a packed tensor. */
 export const packedBytes = (dims: readonly number[], dtype: DType): number => countOf(dims) * elementBytes(dtype);
 
 /** `f32[1,14,16,16,8]`. */
-export const describe = (t: Pick<Tensor, "dtype" | "dims">): string => `${t.dtype}[${t.dims.join(",")}]`;
+export function describe(t: Pick<Tensor, "dtype" | "dims">): string {
+  requireArgument("describe", t, SHAPED);
+  return `${t.dtype}[${t.dims.join(",")}]`;
+}
+
+const SHAPED: Wanted = {
+  expected: "a tensor, or its type and sizes",
+  fits: (value) => Array.isArray((value as Partial<Tensor> | null | undefined)?.dims),
+};
 
 /** True for what has the form of a tensor, as a caller without types may have given something else. */
 export function isTensor(value: unknown): value is Tensor {
   const { storage, dims, dtype, pitch, byteOffset } = (value ?? {}) as Partial<Tensor>;
   if (typeof storage !== "object" || storage === null || !isWhole(pitch) || !isWhole(byteOffset)) return false;
-  return Array.isArray(dims) && Object.hasOwn(DTYPES, dtype ?? "");
+  return Array.isArray(dims) && isType(dtype);
 }
+
+/** A tensor, as an argument. */
+export const TENSOR: Wanted = { expected: "a tensor", fits: isTensor };
+
+const isType = (value: unknown): boolean => typeof value === "string" && Object.hasOwn(DTYPES, value);
 
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
@@ -71,8 +101,7 @@ export function requireTensor(where: string, value: unknown): asserts value is T
  * @throws VdError `shape` or `dtype`
  */
 export function checkShape(where: string, dims: readonly number[], dtype: DType): void {
-  if (!Object.hasOwn(DTYPES, dtype))
-    throw new VdError({ code: "dtype", where, expected: Object.keys(DTYPES).join(" or "), got: String(dtype) });
+  if (!isType(dtype)) failType(where, dtype);
   const isList = Array.isArray(dims);
   if (isList && dims.every((dim) => Number.isInteger(dim) && dim >= 1) && countOf(dims) <= MAX_ELEMENTS) return;
   const expected = "sizes that are whole numbers of at least 1, and at most 2^46 elements";

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { VdError } from "@vd/kernels-native";
+import { shown, VdError } from "@vd/kernels-native";
 
 /** Arrays whose elements' bits are read as they are. */
 const CHECKS = {
@@ -18,4 +18,9 @@ const nameOf = (value: unknown): string =>
  */
 export function requireArray(where: string, values: unknown, type: keyof typeof CHECKS): void {
   if (!CHECKS[type](values)) throw new VdError({ code: "dtype", where, expected: `a ${type}`, got: nameOf(values) });
+}
+
+/** Throws the error for what is no number, which callers that are called for every number of a tensor find out by themselves. */
+export function refuseNumber(where: string, value: unknown): never {
+  throw new VdError({ code: "attr", where, expected: "a number", got: shown(value) });
 }

@@ -93,7 +93,7 @@ describe("eager mode", () => {
   );
 
   test("makes no tensor of an unknown type or of nothing", () => {
-    expect(failure(() => eager.zeros([1], "f64" as never)).message).toContain("or f8e4m3, got f64");
+    expect(failure(() => eager.zeros([1], "f64" as never)).message).toContain('or f8e4m3, got "f64"');
     expect(failure(() => eager.tensor(undefined as never, [2])).message).toBe(
       "[eager] expected 2 numbers for f32[2], got undefined",
     );

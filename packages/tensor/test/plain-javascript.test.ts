@@ -1,19 +1,31 @@
 // What a caller without types may give in place of tensors, devices, options and numbers.
-import { allocateBuffer, openDevice } from "@vd/kernels-native";
+import { allocateBuffer, isVdError, openDevice } from "@vd/kernels-native";
 import { describe, expect, it, test } from "vitest";
 import {
   channelRange,
   clipRange,
   compile,
+  conv,
+  decodeStored,
   eager,
   elementwise,
   frameRange,
   Graph,
+  groupNorm,
+  layerNorm,
+  linear,
+  openCheckpoint,
   Plan,
   pixels,
+  planesToPixels,
+  quantizeWeight,
+  randomWeights,
   recordOp,
   reshape,
+  streamSafetensors,
   tokens,
+  writeSafetensors,
+  writeWholeFile,
 } from "../src/index";
 
 const device = openDevice("cpu", { threads: 1 });
@@ -99,6 +111,82 @@ describe("what is no device, recording, plan, signal or object of options", () =
     ],
   ] as const)("%s is refused in a sentence", async (_, call, expected) => {
     expect(String(await errorOf(call))).toContain(expected);
+  });
+});
+
+describe("what is wrong inside options and configurations", () => {
+  const w = randomWeights().at("layer");
+  const config = { cin: 8, cout: 8, kernel: [1, 3, 3] as [number, number, number] };
+  it.each([
+    [
+      "weights",
+      () => conv(any({}), config),
+      "[conv w] expected weights, got an object. Weights.open reads those of a file",
+    ],
+    [
+      "a text for a number",
+      () => linear(w, { cin: any("8"), cout: 8 }),
+      '[linear] [cin] expected a whole number from 1, got "8"',
+    ],
+    [
+      "NaN",
+      () => groupNorm(w, { channels: Number.NaN, eps: 1e-5 }),
+      "[groupNorm] [channels] expected a whole number from 1, got NaN",
+    ],
+    ["a fraction", () => linear(w, { cin: 1.5, cout: 8 }), "[linear] [cin] expected a whole number from 1, got 1.5"],
+    [
+      "a negative number",
+      () => layerNorm(w, { channels: 8, eps: -1 }),
+      "[layerNorm] [eps] expected a finite number from 0, got -1",
+    ],
+    [
+      "null",
+      () => conv(w, { ...config, stride: any(null) }),
+      "[conv] [stride] expected a list of 3, each a whole number from 1, got null",
+    ],
+    [
+      "a short list",
+      () => conv(w, { ...config, kernel: any([3, 3]) }),
+      "[conv] [kernel] expected a list of 3, each a whole number from 1, got [3, 3]",
+    ],
+    [
+      "a type that is none",
+      () => quantizeWeight(x, { dtype: any("f16") }),
+      '[quantizeWeight] [dtype] expected one of f8e4m3, i8, got "f16"',
+    ],
+    [
+      "an array of another kind",
+      () => decodeStored(any(new Uint16Array(2)), "f32"),
+      "[decodeStored] expected a Uint8Array, got Uint16Array",
+    ],
+    [
+      "a part of an element",
+      () => decodeStored(new Uint8Array(3), "f16"),
+      "[decodeStored] expected whole elements of f16, got 3 bytes",
+    ],
+    [
+      "an array that is short",
+      () => planesToPixels(new Float32Array(3), [1, 1, 2, 2], new Float32Array(4)),
+      "[planesToPixels values] expected 4 numbers, got 3",
+    ],
+    ["options", () => openCheckpoint("model", any(null)), "[openCheckpoint] expected an object of options, got null"],
+    [
+      "a function",
+      () => streamSafetensors("out", [], { onWritten: any(5) }),
+      "[streamSafetensors] [onWritten] expected a function, got 5",
+    ],
+    ["an entry", () => writeSafetensors("out", any([null])), "[tensors] expected an object of options, got null"],
+    ["contents", () => writeWholeFile("out", any(5)), "[writeWholeFile contents] expected a text or bytes, got 5"],
+    ["a graph", () => recordOp(any(null), "copy", any({ x })), "[recordOp g] expected a graph, got null"],
+    [
+      "a name",
+      () => new Graph().pointwise({ a: x, name: any(5) }),
+      "[pointwise] expected a name as a text, got number",
+    ],
+  ] as const)("%s is refused in a sentence", async (_, call, expected) => {
+    const error = await errorOf(call);
+    expect(isVdError(error)).toBe(true);
+    expect(String(error)).toContain(expected);
   });
 });
 

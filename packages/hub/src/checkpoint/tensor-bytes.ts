@@ -1,4 +1,13 @@
-import { VdError } from "@vd/kernels-native";
+import {
+  FUNCTION,
+  listOf,
+  requireArgument,
+  requireFields,
+  requireOptions,
+  TEXT,
+  VdError,
+  wholeFrom,
+} from "@vd/kernels-native";
 import { SAFETENSORS_DTYPE_BYTES } from "@vd/tensor";
 import type { ExportSource, MadeSource, TensorSource } from "./tensor-source";
 
@@ -10,6 +19,12 @@ const ONE: Readonly<Record<string, readonly number[]>> = {
   F64: [0, 0, 0, 0, 0, 0, 0xf0, 0x3f],
 };
 
+/** Refuses what is no source of a tensor. @throws VdError `attr` */
+function requireSource(where: string, source: TensorSource): void {
+  requireOptions(where, source);
+  if (!("made" in source)) requireFields(where, source, { name: TEXT, dtype: TEXT, shape: listOf(wholeFrom(0)) });
+}
+
 /**
  * The bytes of its tensor that a source consists of, counted from the tensor's start; undefined where bytes must be
  * moved or made, so that {@link sourceBytes} is needed.
@@ -17,6 +32,7 @@ const ONE: Readonly<Record<string, readonly number[]>> = {
  * @throws VdError `dtype` for an unknown type
  */
 export function sourceRange(source: TensorSource): { byteOffset: number; byteLength: number } | undefined {
+  requireSource("sourceRange", source);
   if ("made" in source || source.transpose) return undefined;
   const byteLength = elementBytes(source) * countOf(source.shape);
   const [begin, end] = source.rows ?? [0, 1];
@@ -30,6 +46,8 @@ export function sourceRange(source: TensorSource): { byteOffset: number; byteLen
  * @throws VdError `dtype` for an unknown type
  */
 export function sourceBytes(source: TensorSource, read: (name: string) => Uint8Array): Uint8Array {
+  requireSource("sourceBytes", source);
+  requireArgument("sourceBytes read", read, FUNCTION);
   if ("made" in source) return madeBytes(source);
   const stored = read(source.name);
   const range = sourceRange(source);
@@ -40,6 +58,8 @@ export function sourceBytes(source: TensorSource, read: (name: string) => Uint8A
 
 /** The content of a tensor in the original names. `read` gives the bytes of a tensor of the named network. */
 export function exportBytes(source: ExportSource, read: (name: string) => Uint8Array): Uint8Array {
+  requireFields("exportBytes source", source, { names: listOf(TEXT), shape: listOf(wholeFrom(0)) });
+  requireArgument("exportBytes read", read, FUNCTION);
   const parts = source.names.map(read);
   const whole = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
   const [columns = 1, rows = 1] = source.shape;

@@ -1,3 +1,4 @@
+import { having, oneOfThese, requireArgument } from "@vd/kernels-native";
 import type { WeightFormat } from "./settings";
 
 /** Which files of a repository make up an SVD model. */
@@ -29,6 +30,8 @@ const VARIANTS: Readonly<Record<WeightFormat, readonly string[]>> = {
   bf16: ["bf16", "", "fp16"],
 };
 
+const FORMAT = oneOfThese(Object.keys(VARIANTS));
+
 /**
  * Picks what the pipeline reads out of all names of a repository or folder: configurations and, for each network, one
  * set of safetensors files. Copies in other formats (.bin, .ckpt, .onnx, .msgpack), other variants and single-file
@@ -36,6 +39,8 @@ const VARIANTS: Readonly<Record<WeightFormat, readonly string[]>> = {
  * Source of the naming: huggingface/diffusers@58eb52c src/diffusers/pipelines/pipeline_loading_utils.py.
  */
 export function selectModelFiles(names: Iterable<string>, dtype: WeightFormat): FileSelection {
+  requireArgument("selectModelFiles names", names, having("a list of names", [Symbol.iterator]));
+  requireArgument("selectModelFiles dtype", dtype, FORMAT);
   const present = new Set(names);
   const files = [...present].filter((name) => OPTIONAL_CONFIGS.test(name) || REQUIRED_CONFIGS.includes(name));
   const missing = REQUIRED_CONFIGS.filter((name) => !present.has(name));
@@ -61,6 +66,8 @@ export function selectWeightFiles(
   component: string,
   dtype: WeightFormat,
 ): { files: string[]; variant: string } | undefined {
+  requireArgument("selectWeightFiles names", names, having("a Set of names", ["has"]));
+  requireArgument("selectWeightFiles dtype", dtype, FORMAT);
   const stem = `${component}/${WEIGHT_COMPONENTS[component] ?? "model"}`;
   for (const variant of VARIANTS[dtype]) {
     const single = variant === "" ? `${stem}.safetensors` : `${stem}.${variant}.safetensors`;

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { requireArgument, requireOptions, TEXT, VdError } from "@vd/kernels-native";
 import { withCallbacks } from "@vd/tensor";
 import { isSafeRelativePath, parseHubModelName } from "./names";
 import { type HubOptions, hubSettings } from "./settings";
@@ -11,6 +11,8 @@ export interface ResolvedModel {
   dir: string;
   commit?: string;
 }
+
+const MODEL = { ...TEXT, expected: "a folder, a file or a model of the Hub as org/name" };
 
 /**
  * Turns what a user calls a model into a path: an existing local folder or file is returned as it is; `org/name`,
@@ -27,6 +29,8 @@ export interface ResolvedModel {
  * ```
  */
 export async function resolveModel(source: string, options: HubOptions = {}): Promise<ResolvedModel> {
+  requireArgument("model", source, MODEL);
+  requireOptions("resolveModel", options);
   if (await exists(source)) return { dir: resolve(source) };
   const settings = await hubSettings(options);
   const name = parseHubModelName(source, settings.endpoint);

@@ -1,6 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { isVdError, VdError } from "@vd/kernels-native";
-import { shownJson } from "@vd/tensor";
+import { isVdError, shownJson, VdError } from "@vd/kernels-native";
 
 /** Most bytes of a configuration; those of models have some thousand. */
 const MAX_BYTES = 2 ** 20;

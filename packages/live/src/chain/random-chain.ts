@@ -1,4 +1,5 @@
-import { type Graph, type Pausable, randomWeights } from "@vd/tensor";
+import { COUNT, requireArgument, requireFields, wholeFrom } from "@vd/kernels-native";
+import { GRAPH, type Graph, type Pausable, randomWeights } from "@vd/tensor";
 import { pictureInfo } from "../diffusion/model-info";
 import type { LiveModelInfo } from "../model/types";
 import { REFERENCE_UNET_CHAIN, type UnetChain, unetChain } from "../models/unet-chain/index";
@@ -17,8 +18,11 @@ export const chainInfo = (): LiveModelInfo => pictureInfo("random unet-chain", [
 /** Records one frame of the reference for several pictures at once: one step, and what it is told of the noise level given. */
 export function* recordRandomChain(
   g: Graph,
-  { seed, pictures, float8 = false }: { seed: number; pictures: number; float8?: boolean | Float8Options },
+  options: { seed: number; pictures: number; float8?: boolean | Float8Options },
 ): Pausable<void> {
+  requireArgument("recordRandomChain g", g, GRAPH);
+  requireFields("recordRandomChain", options, { seed: wholeFrom(0), pictures: COUNT });
+  const { seed, pictures, float8 = false } = options;
   if (float8) recordInFloat8(g, float8 === true ? {} : float8);
   const network = randomChain(seed);
   const dims = [1, pictures, CHAIN_SIDE, CHAIN_SIDE, network.config.channels];

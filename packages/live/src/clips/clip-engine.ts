@@ -1,7 +1,6 @@
-import { VdError } from "@vd/kernels-native";
+import { shown, VdError } from "@vd/kernels-native";
 import type { RgbImage } from "@vd/media";
 import type { EndlessVideo } from "@vd/svd-pipeline";
-import { shown } from "@vd/tensor";
 import { DriftMeter } from "../drift/meter";
 import type { ClipsState, EngineState, FrameMaker, FrameRequest, MadeFrame } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";

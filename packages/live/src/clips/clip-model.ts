@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { PATH, requireArgument } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { type DeviceName, type NamedDevice, runInSlices, SafetensorsFile } from "@vd/tensor";
 import type { LiveModelInfo } from "../model/types";
@@ -24,6 +25,7 @@ function classOfFolder(folder: string): unknown {
 
 /** Returns true for a model that makes clips of a picture: a folder of Stable Video Diffusion, or a file with all of it. */
 export async function isClipModel(source: string): Promise<boolean> {
+  requireArgument("isClipModel", source, PATH);
   if (!existsSync(source)) return false;
   if (!statSync(source).isFile()) return classOfFolder(source) === PIPELINE_CLASS;
   if (!source.endsWith(".safetensors")) return false;

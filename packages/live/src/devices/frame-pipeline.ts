@@ -1,4 +1,5 @@
 import type { DType } from "@vd/kernels-native";
+import { listOf, OBJECT, requireArgument } from "@vd/kernels-native";
 import { labelled, layoutGraph, type NamedDevice, Plan, type Recording, runInSlices } from "@vd/tensor";
 
 /** A part of the work on every frame, on a device of its own. */
@@ -114,6 +115,8 @@ class LoadedPart {
   }
 }
 
+const PARTS = listOf(OBJECT);
+
 /**
  * Frames that go through several devices one after the other: while the autoencoder decodes a frame on one, the denoiser makes the next one
  * on another. Frames come out in the order in which they went in, with the bits that one device gives them.
@@ -150,6 +153,7 @@ export class FramePipeline {
    * @throws VdError what a device throws, with its name; the parts that were loaded are then freed
    */
   static async open(parts: readonly FramePart[]): Promise<FramePipeline> {
+    requireArgument("FramePipeline.open", parts, PARTS);
     const loading = await Promise.allSettled(parts.map(LoadedPart.load));
     const loaded = loading.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     const failed = loading.find((each) => each.status === "rejected");

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { type DeviceList, deviceLabel, isDeviceList, labelled, openDevices, shown } from "@vd/tensor";
+import { shown, VdError } from "@vd/kernels-native";
+import { type DeviceList, deviceLabel, isDeviceList, labelled, openDevices } from "@vd/tensor";
 import { systemClock } from "../session/clock";
 import { createSessionWithClock } from "../session/create";
 import type { LiveSession, LiveSessionOptions } from "../session/types";

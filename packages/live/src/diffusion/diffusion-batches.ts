@@ -1,4 +1,5 @@
 import type { Device } from "@vd/kernels-native";
+import { OBJECT, requireFields } from "@vd/kernels-native";
 import type { LiveParameters } from "../session/types";
 import { conditionsOf } from "./conditions";
 import type { FrameBatches } from "./frame-batch";
@@ -45,6 +46,7 @@ export class DiffusionBatches implements FrameBatches<StreamBatch> {
   private conditions: StreamConditions;
 
   constructor(private readonly options: DiffusionBatchesOptions) {
+    requireFields("DiffusionBatches", options, { model: OBJECT, device: OBJECT, conditions: OBJECT });
     const { model, device, conditions } = options;
     this.conditions = conditions;
     this.encoder = new PromptEncoder(model, device, device.kind === "cpu" ? "f32" : "f16");

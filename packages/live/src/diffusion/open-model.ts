@@ -1,9 +1,8 @@
-import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
-import { requireText, VdError } from "@vd/kernels-native";
+import { requireText, shownJson, VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { runInSlices, shownJson, type Weights } from "@vd/tensor";
+import { fileError, runInSlices, statIfThere, type Weights } from "@vd/tensor";
 import { parsePictureVaeConfig, pictureVae } from "@vd/vae-opt";
 import { clipText, parseClipTextConfig } from "../models/clip-text/index";
 import { parseUnet2dConditionConfig, unet2dCondition } from "../models/unet-2d-condition/index";
@@ -70,7 +69,10 @@ const openVae = (root: string): Promise<PictureCodec> =>
 export async function openDiffusionModel(source: string, sources: DiffusionSources = {}): Promise<DiffusionModel> {
   requireText("openDiffusionModel] [source", source, "the path of a model's folder or file");
   const root = resolve(source);
-  if (statSync(root, { throwIfNoEntry: false })?.isFile()) return openSingleFile(root, sources);
+  const found = await statIfThere(root).catch((error: unknown) => {
+    throw fileError(root, "a model's folder or file", error);
+  });
+  if (found?.isFile()) return openSingleFile(root, sources);
   const indexPath = join(root, "model_index.json");
   const index = await readJson(indexPath, HINT);
   for (const part of ["unet", "text_encoder"]) classOf(index, part, indexPath);

@@ -1,4 +1,5 @@
 import type { DType, RunTimes } from "@vd/kernels-native";
+import { COUNT, OBJECT, optional, requireFields, wholeFrom } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
 import { levelOfNumber, numbersOfLevels } from "../model/picture-levels";
@@ -89,6 +90,12 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
    * @throws VdError `memory`
    */
   static async open<Batch extends FrameBatch>(options: PictureEngineOptions<Batch>): Promise<PictureEngine<Batch>> {
+    requireFields("PictureEngine.open", options, {
+      batches: OBJECT,
+      width: COUNT,
+      height: COUNT,
+      ahead: optional(wholeFrom(0)),
+    });
     const { batches, width, height, ahead = 0, pictures = "levels" } = options;
     const { device } = batches;
     await device.prepare();

@@ -1,4 +1,5 @@
-import { type Graph, type Pausable, randomWeights, runAtOnce } from "@vd/tensor";
+import { COUNT, oneOfThese, requireArgument, requireFields } from "@vd/kernels-native";
+import { GRAPH, type Graph, type Pausable, randomWeights, runAtOnce } from "@vd/tensor";
 import { parsePictureVaeConfig, pictureVae, type TinyLayer } from "@vd/vae-opt";
 import { clipText, parseClipTextConfig } from "../models/clip-text/index";
 import { parseUnet2dConditionConfig, unet2dCondition } from "../models/unet-2d-condition/index";
@@ -8,6 +9,8 @@ import type { DiffusionModel } from "./types";
 
 /** Every published layout that random weights can be made for. */
 export const RANDOM_LAYOUTS = ["sd15", "sd-turbo"] as const;
+
+const LAYOUT = oneOfThese(RANDOM_LAYOUTS);
 
 /** Everything that a session can make of random weights: published layouts, and the reference for real-time work. */
 export const RANDOM_MODELS = [...RANDOM_LAYOUTS, "unet-chain"] as const;
@@ -75,6 +78,7 @@ function tinyHalf(
 
 /** Returns a model of a published layout whose weights are random and made as they are needed: for measurements without files. */
 export function randomDiffusionModel(layout: RandomLayout, seed: number): DiffusionModel {
+  requireArgument("randomDiffusionModel layout", layout, LAYOUT);
   const weights = randomWeights(seed);
   const unet = unet2dCondition(weights.at("unet"), parseUnet2dConditionConfig(UNET_CONFIGS[layout]));
   const half = (name: "encoder" | "decoder", layers: TinyLayer[]) => ({ weights: weights.at(name), layers });
@@ -96,13 +100,12 @@ export function randomDiffusionModel(layout: RandomLayout, seed: number): Diffus
 export function* recordRandomNetwork(
   g: Graph,
   layout: RandomLayout,
-  {
-    seed,
-    pictures,
-    side,
-    isConditioned = false,
-  }: { seed: number; pictures: number; side: number; isConditioned?: boolean },
+  options: { seed: number; pictures: number; side: number; isConditioned?: boolean },
 ): Pausable<void> {
+  requireArgument("recordRandomNetwork g", g, GRAPH);
+  requireArgument("recordRandomNetwork layout", layout, LAYOUT);
+  requireFields("recordRandomNetwork", options, { pictures: COUNT, side: COUNT });
+  const { seed, pictures, side, isConditioned = false } = options;
   const config = parseUnet2dConditionConfig(UNET_CONFIGS[layout]);
   const unet = yield* unet2dCondition.inPieces(randomWeights(seed), config);
   const length = parseClipTextConfig(TEXT_CONFIGS[layout]).maxTokens;

@@ -1,7 +1,8 @@
-import { VdError } from "@vd/kernels-native";
+import { requireFields, requireOptions, VdError } from "@vd/kernels-native";
 import { createLiveSession } from "../session/create";
 import { DEFAULT_GUARD, guardWith, NO_GUARD } from "../session/guard";
 import type { LiveSession } from "../session/types";
+import { MEASURED } from "./measure";
 import { randomPlay } from "./play";
 import type { DriftMeasure, DriftOptions, DriftReport, DriftSummary } from "./types";
 
@@ -36,6 +37,8 @@ function summaryOf(measures: readonly DriftMeasure[]): DriftSummary {
  * the run had is left at its end.
  */
 export function hasCollapsed(atStart: DriftSummary, atEnd: DriftSummary): boolean {
+  requireFields("hasCollapsed atStart", atStart, MEASURED);
+  requireFields("hasCollapsed atEnd", atEnd, MEASURED);
   return (["contrast", "detail", "colourEntropy"] as const).some((name) => atEnd[name] < LEFT * atStart[name]);
 }
 
@@ -74,6 +77,7 @@ async function play(session: LiveSession, frames: number, seed: number, onMeasur
  * ```
  */
 export async function drift(options: DriftOptions = {}): Promise<DriftReport> {
+  requireOptions("drift", options);
   const { model, steps, start, guard, threads, device, signal, onMeasure, seed = 0 } = options;
   const { picture, motion, distilled, clips, size } = options;
   const everyFrames = checkCount("everyFrames", options.everyFrames ?? EVERY, 1);

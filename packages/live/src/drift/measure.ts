@@ -1,3 +1,4 @@
+import { NUMBER, requireFields } from "@vd/kernels-native";
 import { DRIFT_EPS } from "./record";
 import type { DriftMeasure } from "./types";
 
@@ -46,6 +47,9 @@ export class DriftHistory {
 /** What a frame is compared with: how the start state looks. */
 export type DriftAnchor = Pick<DriftMeasure, "mean" | "contrast" | "detail" | "colourEntropy">;
 
+/** What tells of a collapse. */
+export const MEASURED = { contrast: NUMBER, detail: NUMBER, colourEntropy: NUMBER };
+
 /**
  * Returns how much of the liveliness of the start is gone: 1 less the smallest of what is left of contrast, detail and the entropy of
  * colours, 0 for a frame that has all of them and 1 for a single colour.
@@ -54,6 +58,8 @@ export function collapseScore(
   measure: Pick<DriftMeasure, "contrast" | "detail" | "colourEntropy">,
   anchor: DriftAnchor,
 ): number {
+  requireFields("collapseScore measure", measure, MEASURED);
+  requireFields("collapseScore anchor", anchor, MEASURED);
   const left = (["contrast", "detail", "colourEntropy"] as const).map((name) =>
     anchor[name] > 0 ? Math.min(1, measure[name] / anchor[name]) : 1,
   );

@@ -1,3 +1,5 @@
+import { COUNT, requireArgument } from "@vd/kernels-native";
+
 /** A generator of small whole numbers that is the same everywhere. Source: https://prng.di.unimi.it/splitmix64.c, in 32 bits (murmur3's finalizer). */
 class Dice {
   private state: number;
@@ -21,6 +23,7 @@ const HOLD = [5, 30] as const;
 
 /** Returns an action for every frame of random play: each is held for 5 to 30 frames. */
 export function* randomPlay(numActions: number, seed: number): Generator<number, never> {
+  requireArgument("randomPlay numActions", numActions, COUNT);
   const dice = new Dice(seed);
   for (;;) {
     const action = dice.throw(numActions);

@@ -1,6 +1,8 @@
-import { VdError } from "@vd/kernels-native";
-import { shown } from "@vd/tensor";
+import { having, listOf, OBJECT, requireArgument, requireFields, shown, TEXT, VdError } from "@vd/kernels-native";
 import type { LiveModelInfo } from "./types";
+
+const MODEL = { actions: listOf(TEXT), keys: OBJECT };
+const KEYS = having("a list of keys", [Symbol.iterator]);
 
 /**
  * Returns the action of the keys that are held (`KeyboardEvent.code`): the one whose parts, `left+jump` has two, are exactly those of the
@@ -15,6 +17,8 @@ import type { LiveModelInfo } from "./types";
  * ```
  */
 export function actionForKeys(model: Pick<LiveModelInfo, "actions" | "keys">, held: Iterable<string>): string {
+  requireFields("actionForKeys model", model, MODEL);
+  requireArgument("actionForKeys held", held, KEYS);
   const parts = [...new Set([...held].flatMap((key) => (Object.hasOwn(model.keys, key) ? [model.keys[key]!] : [])))];
   const byParts = new Map(model.actions.map((action) => [action.split("+").sort().join("+"), action]));
   for (let first = 0; first < parts.length; first++) {

@@ -1,10 +1,22 @@
-import { countOf, type Device, type DeviceBuffer, type DType } from "@vd/kernels-native";
+import {
+  COUNT,
+  countOf,
+  type Device,
+  type DeviceBuffer,
+  DIMS,
+  type DType,
+  FLOATS_32,
+  OBJECT,
+  requireArgument,
+  requireFields,
+} from "@vd/kernels-native";
 import {
   elementBytes,
   makeStorage,
   type Pausable,
   packedTensor,
   pausable,
+  requireDevice,
   type StorageKind,
   type Tensor,
 } from "@vd/tensor";
@@ -75,12 +87,19 @@ export interface FrameSize {
   features: readonly number[];
 }
 
+const SIZE = { width: COUNT, height: COUNT, contextFrames: COUNT, actions: COUNT, features: DIMS };
+
+/** What a context is read from and written to. */
+const MEMORY = { context: OBJECT, newest: OBJECT };
+
 /**
  * Allocates what the programs of a session share.
  *
  * @throws VdError `memory`
  */
 export async function allocateFrameMemory(device: Device, size: FrameSize): Promise<FrameMemory> {
+  requireDevice("allocateFrameMemory", device);
+  requireFields("allocateFrameMemory size", size, SIZE);
   const { width, height, contextFrames, actions, features } = size;
   const [frame, vector, pair, number] = [
     [1, 1, height, width, 3],
@@ -129,10 +148,10 @@ const PIECE = 1_024;
 
 /** Writes the frames that the next one sees: the newest apart, the others behind the place of the one that it drops. context:
  *  [H,W,3 · frames], oldest first. Pauses after some pixels. */
-export const writeContext = pausable(function* (
-  { context: older, newest }: FrameMemory,
-  context: Float32Array,
-): Pausable<void> {
+export const writeContext = pausable(function* (memory: FrameMemory, context: Float32Array): Pausable<void> {
+  requireFields("writeContext", memory, MEMORY);
+  requireArgument("writeContext context", context, FLOATS_32);
+  const { context: older, newest } = memory;
   const channels = older.tensor.dims[4]!;
   const [first, last] = [new Float32Array(context.length), new Float32Array((context.length / channels) * 3)];
   for (let at = 0; at < context.length; at += channels) {
@@ -145,7 +164,9 @@ export const writeContext = pausable(function* (
 });
 
 /** The frames that the next one sees: [H,W,3 · frames], oldest first. Pauses after some pixels. */
-export const readContext = pausable(function* ({ context: older, newest }: FrameMemory): Pausable<Float32Array> {
+export const readContext = pausable(function* (memory: FrameMemory): Pausable<Float32Array> {
+  requireFields("readContext", memory, MEMORY);
+  const { context: older, newest } = memory;
   const channels = older.tensor.dims[4]!;
   const first = older.buffer.readSync(new Float32Array(countOf(older.tensor.dims)));
   const last = newest.buffer.readSync(new Float32Array(countOf(newest.tensor.dims)));

@@ -1,3 +1,5 @@
+import { FINITE, numberFrom, requireArgument, requireFields } from "@vd/kernels-native";
+
 /** Numbers of EDM's formulas at one noise level. Source: https://arxiv.org/abs/2206.00364 table 1. */
 export interface Preconditioning {
   /** Of the noisy frame in the denoised one. */
@@ -10,8 +12,12 @@ export interface Preconditioning {
   timestep: number;
 }
 
+const SIGMA = numberFrom(0);
+
 /** EDM's preconditioning at noise level `sigma`. */
 export function preconditioning(sigma: number, sigmaData: number): Preconditioning {
+  requireArgument("preconditioning sigma", sigma, SIGMA);
+  requireArgument("preconditioning sigmaData", sigmaData, SIGMA);
   const square = sigma * sigma + sigmaData * sigmaData;
   return {
     skip: (sigmaData * sigmaData) / square,
@@ -25,11 +31,11 @@ export function preconditioning(sigma: number, sigmaData: number): Preconditioni
  * One Euler step from `sigma` to `next` as factors of the noisy frame and of the network's result: with d = skip·x + out·F,
  * x' = d + (x − d)·next/sigma is linear in both.
  */
-export function eulerStep(
-  { skip, out }: Preconditioning,
-  sigma: number,
-  next: number,
-): { sample: number; result: number } {
+export function eulerStep(level: Preconditioning, sigma: number, next: number): { sample: number; result: number } {
+  requireFields("eulerStep", level, { skip: FINITE, out: FINITE });
+  requireArgument("eulerStep sigma", sigma, SIGMA);
+  requireArgument("eulerStep next", next, SIGMA);
+  const { skip, out } = level;
   const rest = next / sigma;
   return { sample: skip * (1 - rest) + rest, result: out * (1 - rest) };
 }

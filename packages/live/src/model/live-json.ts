@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import { VdError } from "@vd/kernels-native";
-import { MAX_WIDTH, shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
+import { MAX_WIDTH } from "@vd/tensor";
 import type { LiveModelInfo, LiveStart } from "./types";
 
 type Json = Record<string, unknown>;

@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
-import { requireText, VdError } from "@vd/kernels-native";
+import { OBJECT, requireFields, requireText, shown, VdError } from "@vd/kernels-native";
 import { loadImage, type RgbImage, resizeLanczos } from "@vd/media";
-import { type Pausable, pausable, runInSlices, shown } from "@vd/tensor";
+import { type Pausable, pausable, runInSlices } from "@vd/tensor";
 import { parseUnet2dConfig, type Unet2d, unet2d } from "../models/unet-2d/index";
 import type { LivePicture } from "../session/types";
 import { parseLiveJson } from "./live-json";
@@ -113,7 +113,16 @@ function cutStrip(strip: RgbImage, count: number): RgbImage[] {
  * @throws VdError `attr` for a name that the model does not have, `shape` for pictures that do not fit
  */
 export async function startContext(
-  { info }: LiveModel,
+  model: LiveModel,
+  start?: string | readonly LivePicture[],
+  size?: { width: number; height: number },
+): Promise<Float32Array> {
+  requireFields("startContext model", model, { info: OBJECT });
+  return contextOf(model.info, start, size);
+}
+
+async function contextOf(
+  info: LiveModel["info"],
   start: string | readonly LivePicture[] = info.starts[0]!.name,
   size: { width: number; height: number } = info,
 ): Promise<Float32Array> {

@@ -1,5 +1,5 @@
-import { countOf } from "@vd/kernels-native";
-import { elementwise, type Graph, reshape, shown, type Tensor, tokens } from "@vd/tensor";
+import { countOf, shown } from "@vd/kernels-native";
+import { elementwise, type Graph, reshape, type Tensor, tokens } from "@vd/tensor";
 import { ownWeight } from "../models/unet-2d/own-weight";
 import type { LivePicture } from "../session/types";
 

@@ -1,4 +1,5 @@
-import { channelRange, elementwise, type Graph, type Pausable, pixels, type Tensor, tokens } from "@vd/tensor";
+import { COUNT, OBJECT, requireArgument, requireFields } from "@vd/kernels-native";
+import { channelRange, elementwise, GRAPH, type Graph, type Pausable, pixels, type Tensor, tokens } from "@vd/tensor";
 import { recordDrift } from "../drift/record";
 import type { FrameMemory } from "./frame-memory";
 import { eulerStep, preconditioning } from "./levels";
@@ -100,6 +101,10 @@ export function* recordDenoising(
  * frame. Every program of a session works on the same memory.
  */
 export function* recordFrame(g: Graph, model: LiveModel, memory: FrameMemory, program: FrameProgram): Pausable<void> {
+  requireArgument("recordFrame g", g, GRAPH);
+  requireFields("recordFrame model", model, { info: OBJECT });
+  requireFields("recordFrame memory", memory, { newest: OBJECT, video: OBJECT, picture: OBJECT });
+  requireFields("recordFrame program", program, { guard: OBJECT, steps: COUNT });
   const { tensor: newest } = memory.newest;
   recordVideo(g, memory);
   recordShift(g, memory);

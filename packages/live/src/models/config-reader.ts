@@ -1,7 +1,9 @@
-import { VdError } from "@vd/kernels-native";
-import { MAX_LEVELS, MAX_WIDTH, shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
+import { MAX_LEVELS, MAX_WIDTH } from "@vd/tensor";
 
 type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Reads typed values out of the `config.json` of a model of diffusers or transformers; a missing key and null mean its default. All
  *  methods throw VdError `weights` or, for what is not built here, `unsupported`. */
@@ -9,7 +11,9 @@ export class ConfigReader {
   constructor(
     private readonly json: Json,
     private readonly where: string,
-  ) {}
+  ) {
+    if (!isObject(json)) throw new VdError({ code: "weights", where, expected: "an object", got: shownJson(json) });
+  }
 
   fail(key: string, expected: string, got: unknown, code: "weights" | "unsupported" = "weights"): never {
     throw new VdError({ code, where: `${this.where}] [${key}`, expected, got: shownJson(got) });

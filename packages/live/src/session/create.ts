@@ -1,4 +1,4 @@
-import { cancelledError, type Device, type DType, throwIfAborted, VdError } from "@vd/kernels-native";
+import { cancelledError, type Device, type DType, shown, throwIfAborted, VdError } from "@vd/kernels-native";
 import {
   type DeviceName,
   deviceLabel,
@@ -7,7 +7,6 @@ import {
   openDevices,
   openNamedDevice,
   runInSlices,
-  shown,
 } from "@vd/tensor";
 import { ChainBatches, checkNoWords } from "../chain/chain-batches";
 import { chainInfo, randomChain } from "../chain/random-chain";

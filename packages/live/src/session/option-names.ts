@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { meantName, shown } from "@vd/tensor";
+import { shown, VdError } from "@vd/kernels-native";
+import { meantName } from "@vd/tensor";
 import type {
   AdaptiveOptions,
   ClipOptions,

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { isDeviceList, shown } from "@vd/tensor";
+import { shown, VdError } from "@vd/kernels-native";
+import { isDeviceList } from "@vd/tensor";
 import { RANDOM_MODELS } from "../diffusion/random-models";
 import { GUIDANCE_KINDS } from "../diffusion/types";
 import type { LiveModelInfo } from "../model/types";

@@ -1,5 +1,4 @@
-import { VdError } from "@vd/kernels-native";
-import { shown } from "@vd/tensor";
+import { shown, VdError } from "@vd/kernels-native";
 import { actionIndex } from "../model/actions";
 import type { LiveModelInfo } from "../model/types";
 import type { EngineState, FrameMaker } from "./frame-maker";

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { FINITE, FLOATS_32, OBJECT, optional, requireArgument, requireFields, VdError } from "@vd/kernels-native";
 import { type Pausable, pausable, runAtOnce } from "@vd/tensor";
 import { checkPixels } from "../pictures/rgb-image";
 
@@ -25,6 +25,13 @@ function frameMajor({ height, width }: FramesShape): FrameStrides {
 
 /** Adding and taking away 1.5·2^52 leaves no fraction bits: the sum is rounded half to even, as IEEE 754 wants. */
 const roundingShift = 1.5 * 2 ** 52;
+
+/** Refuses what are no frames. @throws VdError `attr` */
+function requireFrames(where: string, values: unknown, shape: unknown, strides: unknown): void {
+  requireArgument(`${where} values`, values, FLOATS_32);
+  requireFields(`${where} shape`, shape, { numFrames: FINITE, height: FINITE, width: FINITE });
+  requireArgument(`${where} strides`, strides, optional(OBJECT));
+}
 
 function checkFrames(values: Float32Array, shape: FramesShape, strides: FrameStrides): void {
   const where = "frames";
@@ -82,11 +89,20 @@ function* convert<T extends Float32Array | Uint8Array>(
 export const framesToUint8 = pausable(function* (
   values: Float32Array,
   shape: FramesShape,
+  strides?: FrameStrides,
+): Pausable<Uint8Array> {
+  requireFrames("framesToUint8", values, shape, strides);
+  return yield* levelsOf(values, shape, strides);
+});
+
+function* levelsOf(
+  values: Float32Array,
+  shape: FramesShape,
   strides: FrameStrides = frameMajor(shape),
 ): Pausable<Uint8Array> {
   checkFrames(values, shape, strides);
   return yield* convert(values, shape, strides, new Uint8Array(shape.numFrames * shape.height * shape.width * 3));
-});
+}
 
 /**
  * Decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to floats in [0, 1], [F,H,W,3]: clamp(v/2
@@ -94,11 +110,9 @@ export const framesToUint8 = pausable(function* (
  *
  * @throws VdError `shape` where values are missing
  */
-export function framesToUnit(
-  values: Float32Array,
-  shape: FramesShape,
-  strides: FrameStrides = frameMajor(shape),
-): Float32Array {
+export function framesToUnit(values: Float32Array, shape: FramesShape, given?: FrameStrides): Float32Array {
+  requireFrames("framesToUnit", values, shape, given);
+  const strides = given ?? frameMajor(shape);
   checkFrames(values, shape, strides);
   const result = new Float32Array(shape.numFrames * shape.height * shape.width * 3);
   return runAtOnce(convert(values, shape, strides, result));

@@ -1,5 +1,6 @@
 import { formatBytes, formatFlopRate, formatNumber, formatUs } from "./format";
 import { withStepsTogether } from "./merge";
+import { requireReport } from "./require-report";
 import type { KernelSummary, ProfileReport, Rates, ReportNode, Times } from "./types";
 
 /** Deeper levels are in the other formats. */
@@ -63,6 +64,7 @@ function kernelTable(kernels: readonly KernelSummary[]): string {
 
 /** The report as a table for people: bottlenecks, scopes with blocks and rows, ops, the longest rows. */
 export function textReport(report: ProfileReport): string {
+  requireReport("textReport", report);
   const { bottlenecks, scopes, ops, rows, kernels, wallUs, notes } = report;
   const worst = bottlenecks.map(
     ({ title, selfUs, sharePercent, finding, advice }, i) =>

@@ -1,3 +1,4 @@
+import { requireReport, requireTimeline } from "./require-report";
 import type { Timeline, TimelineEntry } from "./timeline";
 import type { ProfileReport } from "./types";
 
@@ -37,7 +38,10 @@ function durationEvent({ name, kind, op, startUs, durationUs, lane, error }: Tim
 }
 
 /** The timeline as a trace: lanes are threads, memory is a counter. */
-export function traceReport(report: ProfileReport, { entries, memory }: Timeline): Trace {
+export function traceReport(report: ProfileReport, timeline: Timeline): Trace {
+  requireReport("traceReport", report);
+  requireTimeline("traceReport", timeline);
+  const { entries, memory } = timeline;
   const lanes = [...new Set(entries.map(({ lane }) => lane))].sort((a, b) => a - b);
   const named = (name: string, tid: number, value: string): TraceEvent => ({
     ...{ name, ph: "M", pid: PROCESS, tid },

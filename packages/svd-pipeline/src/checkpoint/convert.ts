@@ -8,7 +8,7 @@ import {
   type TensorEntry,
   type TensorSource,
 } from "@vd/hub";
-import { VdError } from "@vd/kernels-native";
+import { having, requireArgument, requireOptions, VdError } from "@vd/kernels-native";
 import { addFoldedVaeLayer } from "@vd/vae-opt";
 import { COMPONENT_NAMES, type ComponentName } from "./component-names";
 import { COMPONENT_NAMING } from "./components";
@@ -20,6 +20,12 @@ export type ComponentSources = Map<ComponentName, Map<string, TensorSource>>;
 /** Older exports hold this list of indices as if it were a weight. */
 const INDEX_BUFFER = "vision_model.embeddings.position_ids";
 
+/** Entries of a checkpoint; a text has an iterator, too. */
+const TENSORS = {
+  expected: "a list of a checkpoint's tensors",
+  fits: (value: unknown) => typeof value === "object" && value !== null && Symbol.iterator in value,
+};
+
 /**
  * Maps a single-file checkpoint in the original names to the names of the folder layout; no data is read. Works for any
  * number of blocks, layers and channels. `components`: the networks wanted, default all. Source:
@@ -29,8 +35,11 @@ const INDEX_BUFFER = "vision_model.embeddings.position_ids";
  */
 export function originalToDiffusers(
   entries: Iterable<TensorEntry>,
-  { components = COMPONENT_NAMES }: { components?: readonly ComponentName[] } = {},
+  options: { components?: readonly ComponentName[] } = {},
 ): ComponentSources {
+  requireArgument("originalToDiffusers entries", entries, TENSORS);
+  requireOptions("originalToDiffusers", options);
+  const { components = COMPONENT_NAMES } = options;
   const located = locateNetworks(entries);
   const result: ComponentSources = new Map();
   const faults: NameFaults = { missing: [], unknown: [...located.unknown] };
@@ -96,6 +105,7 @@ function absentUnetError(where: string, others: readonly TensorEntry[]): VdError
 export function diffusersToOriginal(
   components: ReadonlyMap<ComponentName, Iterable<TensorEntry>>,
 ): Map<string, ExportSource<ComponentName>> {
+  requireArgument("diffusersToOriginal components", components, having("a Map of components", ["get", "keys"]));
   const result = new Map<string, ExportSource<ComponentName>>();
   const faults: NameFaults = { missing: [], unknown: [] };
   for (const [component, entries] of components) {

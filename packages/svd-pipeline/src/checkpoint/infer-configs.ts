@@ -1,4 +1,5 @@
 import type { Shapes } from "@vd/hub";
+import { having, requireArgument } from "@vd/kernels-native";
 import { inferVaeConfig } from "@vd/vae-opt";
 import type { ComponentName } from "./component-names";
 import { inferClipConfig } from "./infer-clip";
@@ -64,6 +65,7 @@ export function inferConfigs(
   components: ReadonlyMap<ComponentName, Shapes>,
   options: InferenceOptions = {},
 ): InferredConfigs {
+  requireArgument("inferConfigs components", components, having("a Map of components", ["get", "keys"]));
   const shapes = (component: ComponentName) => components.get(component) ?? new Map();
   const imageEncoder = inferClipConfig(shapes("image_encoder"), options);
   return {

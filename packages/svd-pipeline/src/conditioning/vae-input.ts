@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { requireOptions, VdError } from "@vd/kernels-native";
 import { checkPixels, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
 import { type Pausable, pausable } from "@vd/tensor";
 
@@ -72,6 +72,7 @@ export const vaeInputFromTensor = pausable(function* (
   into?: Float32Array,
 ): Pausable<Float32Array> {
   const where = "vae input";
+  requireOptions(where, image);
   for (const name of ["channels", "width", "height"] as const) checkPixels(name, image[name], where);
   checkPixels("width", width, where);
   checkPixels("height", height, where);

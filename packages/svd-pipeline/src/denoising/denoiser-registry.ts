@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { VdError } from "@vd/kernels-native";
+import { FUNCTION, requireArgument, requireText, VdError } from "@vd/kernels-native";
 import { nearestNames } from "@vd/tensor";
 import type { DenoiserFactory } from "./denoiser";
 
@@ -38,6 +38,8 @@ function registry(): Map<string, () => DenoiserFactory> {
  * ```
  */
 export function registerDenoiser(name: string, make: () => DenoiserFactory): void {
+  requireText("registerDenoiser name", name, "a denoiser's name");
+  requireArgument("registerDenoiser make", make, FUNCTION);
   registry().set(name, make);
 }
 

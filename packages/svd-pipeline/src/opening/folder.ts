@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openComponentWeights, readJson, recordFiles, type WeightFormat } from "@vd/hub";
-import { VdError } from "@vd/kernels-native";
+import { PATH, requireArgument, shownJson, VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { runInSlices, shownJson } from "@vd/tensor";
+import { runInSlices } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
@@ -78,6 +78,7 @@ async function readClipPixels(dir: string, size: number): Promise<ClipPixelOptio
  * ```
  */
 export async function openModelFolder(dir: string, format: WeightFormat = "fp32"): Promise<ModelComponents> {
+  requireArgument("openModelFolder", dir, PATH);
   await checkIndex(dir);
   const parse = async <T>(name: string, read: (json: Record<string, unknown>, path: string) => T): Promise<T> =>
     read(await readJson(join(dir, name), FOLDER_HINT), join(dir, name));

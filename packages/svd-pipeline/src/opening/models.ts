@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { OBJECT, requireFields, VdError } from "@vd/kernels-native";
 import { type Pausable, type PausableModule, pausable, type Tensor, type Weights } from "@vd/tensor";
 import { type TemporalVae, temporalVae } from "@vd/vae-opt";
 import { type ClipVisionOutputs, clipVision, type Unet, unet } from "../models/index";
@@ -42,6 +42,7 @@ export const makeModels = pausable(function* (
   components: ModelComponents,
   onWarning: WarningListener = warnProcess,
 ): Pausable<Models> {
+  requireFields("makeModels", components, { unet: OBJECT, vae: OBJECT, imageEncoder: OBJECT });
   const { unet: denoiser, vae, imageEncoder } = components;
   const models: Models = {
     unet: yield* unet.inPieces(denoiser.weights, denoiser.config),

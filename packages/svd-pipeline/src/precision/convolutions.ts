@@ -1,4 +1,4 @@
-import { type Device, devices } from "@vd/kernels-native";
+import { type Device, devices, FLAG, OBJECT, oneOfThese, optional, requireFields, TEXT } from "@vd/kernels-native";
 import { normedLinears, type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { isHopper, type KnownDevices, mostBytes, usableBytes } from "@vd/vae-opt";
 import type { Convolutions, MemoryUse, Precision } from "../options/choices";
@@ -31,15 +31,22 @@ export interface UnetRecording {
 
 /** Returns the rewritings by which the UNet's calls are recorded so, in the order in which a graph is given them; none where they are
  *  recorded as they come. */
-export function unetRewritings({ convolutions = "direct", fusedLayerNorm = false }: UnetRecording): RewriteCall[] {
+export function unetRewritings(recording: UnetRecording): RewriteCall[] {
+  requireFields("unetRewritings", recording, {
+    convolutions: optional(oneOfThese(Object.keys(UNET_REWRITINGS))),
+    fusedLayerNorm: optional(FLAG),
+  });
+  const { convolutions = "direct", fusedLayerNorm = false } = recording;
   const rewritings = [UNET_REWRITINGS[convolutions], fusedLayerNorm ? normedLinears() : undefined];
   return rewritings.filter((rewriting) => rewriting !== undefined);
 }
 
 /** Returns whether convolutions and linear layers on a device normalise what they read by themselves where that gains: the decoder's channel
  *  groups, which also takes less memory, and the denoiser's tokens. known: the machine's devices. */
-export const normsAreFused = (device: Device, precision: Precision, known: KnownDevices = devices()): boolean =>
-  precision !== "float32" && isHopper(device, known);
+export function normsAreFused(device: Device, precision: Precision, known: KnownDevices = devices()): boolean {
+  requireFields("normsAreFused", device, { name: TEXT });
+  return precision !== "float32" && isHopper(device, known);
+}
 
 /** What decides where nobody has. */
 export interface ConvolutionCircumstances {
@@ -58,9 +65,11 @@ export interface ConvolutionCircumstances {
  */
 export async function settleConvolutions(
   wanted: Convolutions,
-  { device, precision, memory, fits }: ConvolutionCircumstances,
+  circumstances: ConvolutionCircumstances,
   known: KnownDevices = devices(),
 ): Promise<ConvolutionMethod> {
+  requireFields("settleConvolutions", circumstances, { device: OBJECT });
+  const { device, precision, memory, fits } = circumstances;
   if (wanted !== "auto") return wanted;
   if (device.kind === "cpu" || precision !== "float16" || memory !== "full") return "direct";
   if (!isHopper(device, known)) return "direct";

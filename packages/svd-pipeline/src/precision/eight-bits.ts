@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Device, devices, VdError } from "@vd/kernels-native";
+import { type Device, devices, OBJECT, requireFields, VdError } from "@vd/kernels-native";
 import { QuantizedWeights } from "@vd/tensor";
 import { isFp8Available, isHopper, type KnownDevices } from "@vd/vae-opt";
 import type { ChosenDenoiser } from "../denoising/denoiser";
@@ -112,6 +112,7 @@ function digestOf(precision: string, plan: PrecisionPlan, table: CalibrationTabl
  * @throws VdError `unsupported` for what does not go together, `weights` for a table of another model, `io` for one that is not there
  */
 export async function openEightBits(request: EightBitsRequest): Promise<EightBits | undefined> {
+  requireFields("openEightBits", request, { components: OBJECT, layers: OBJECT, device: OBJECT });
   const { components, layers, device, denoiser } = request;
   const { precision, calibration } = layers;
   if (precision === "full") return undefined;

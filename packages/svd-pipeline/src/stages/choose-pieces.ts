@@ -1,8 +1,9 @@
 import type { Device } from "@vd/kernels-native";
+import { OBJECT, requireFields } from "@vd/kernels-native";
 import { chooseDecodePieces, type DecodePieces, usableBytes, type VaeStage } from "@vd/vae-opt";
 import type { Models } from "../opening/models";
 import type { MemoryUse } from "../types";
-import { decodeShape, decodeStage, type StageShape } from "./definitions";
+import { decodeShape, decodeStage, requireShape, type StageShape } from "./definitions";
 import type { StageLayouts } from "./stage";
 
 /** How the choice is made. */
@@ -18,10 +19,15 @@ export interface ChoosePiecesOptions {
 /** How the decoder goes over the frames within the device's memory: at once, over a few at a time, or in tiles. The frames
  *  are the same. Where even the smallest pieces are too much, the device says so itself. */
 export async function choosePieces(
-  { vae }: Pick<Models, "vae">,
+  models: Pick<Models, "vae">,
   shape: StageShape,
-  { device, memory, layouts, residentBytes, signal }: ChoosePiecesOptions,
+  options: ChoosePiecesOptions,
 ): Promise<DecodePieces> {
+  requireFields("choosePieces models", models, { vae: OBJECT });
+  requireShape("choosePieces shape", shape);
+  requireFields("choosePieces", options, { device: OBJECT, layouts: OBJECT });
+  const { vae } = models;
+  const { device, memory, layouts, residentBytes, signal } = options;
   const budgetBytes = (await usableBytes(device, memory)) - (device.kind === "cpu" ? 0 : residentBytes);
   const looks: VaeStage[] = [];
   const { pieces, fits } = await chooseDecodePieces(vae, decodeShape(shape, shape.numFrames), {

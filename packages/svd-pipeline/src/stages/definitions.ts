@@ -1,4 +1,13 @@
-import { countOf, type DType } from "@vd/kernels-native";
+import {
+  COUNT,
+  countOf,
+  type DType,
+  FUNCTION,
+  OBJECT,
+  oneOfThese,
+  requireArgument,
+  requireFields,
+} from "@vd/kernels-native";
 import type { DataBounds } from "@vd/sampling";
 import {
   clipRange,
@@ -48,6 +57,11 @@ export interface StageShape {
   fusedLayerNorm?: boolean | undefined;
 }
 
+const SHAPE = { numFrames: COUNT, width: COUNT, height: COUNT, factor: COUNT, rows: oneOfThese([1, 2]) };
+
+/** Refuses what is no shape of a stage. @throws VdError `attr` */
+export const requireShape = (where: string, shape: unknown): void => requireFields(where, shape, SHAPE);
+
 /** Returns the shape of what is denoised at a time. */
 export const denoisedShape = (shape: StageShape): StageShape =>
   shape.clipFrames === undefined ? shape : { ...shape, numFrames: shape.clipFrames };
@@ -66,6 +80,8 @@ export function* planesIn(g: Graph, x: Tensor, options: { name?: string; scale?:
 
 /** Picture to embedding. `pixels` [1,1,3,S,S] → `embedding` [1,1,1,D]. */
 export function embedImageStage(models: Models, size: number, dtype: DType = "f32"): StageDefinition {
+  requireFields("embedImageStage models", models, { imageEncoder: FUNCTION });
+  requireArgument("embedImageStage size", size, COUNT);
   return {
     name: "embed image",
     dtype,
@@ -79,7 +95,10 @@ export function embedImageStage(models: Models, size: number, dtype: DType = "f3
 
 /** Picture to latents. `image` [1,1,3,H,W] in about [-1,1] → `moments` [1,1,h,w,2·C]. Half-precision models that say so
  *  encode in float32. */
-export function encodeImageStage(models: Models, { width, height, dtype }: StageShape): StageDefinition {
+export function encodeImageStage(models: Models, shape: StageShape): StageDefinition {
+  requireFields("encodeImageStage models", models, { vae: OBJECT });
+  requireShape("encodeImageStage shape", shape);
+  const { width, height, dtype } = shape;
   return {
     name: "encode image",
     dtype: models.vae.config.forceUpcast ? "f32" : dtype,
@@ -91,7 +110,10 @@ export function encodeImageStage(models: Models, { width, height, dtype }: Stage
 }
 
 /** What all denoising steps share. `context` [B,1,1,D] → `cross` [B,1,1,·], `frames` [1,F,1,·]. */
-export function conditionStage(models: Models, { rows, numFrames, dtype }: StageShape): StageDefinition {
+export function conditionStage(models: Models, shape: StageShape): StageDefinition {
+  requireFields("conditionStage models", models, { unet: OBJECT });
+  requireShape("conditionStage shape", shape);
+  const { rows, numFrames, dtype } = shape;
   const { unet } = models;
   return {
     name: "condition",
@@ -178,6 +200,8 @@ function* rowByRow(
 /** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
  *  `denoiserInput` and `predict` read → `prediction` [1,F,C,h,w]. */
 export function denoiseStage(models: Models, shape: StageShape): StageDefinition {
+  requireFields("denoiseStage models", models, { unet: OBJECT, vae: OBJECT });
+  requireShape("denoiseStage shape", shape);
   const { numFrames } = shape;
   const [height, width, channels] = latentSizes(models, shape);
   return {
@@ -293,10 +317,8 @@ export function decodeShape(
 }
 
 /** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */
-export function decodeStage(
-  models: Pick<Models, "vae">,
-  shape: StageShape,
-  numFrames = shape.numFrames,
-): StageDefinition {
-  return vaeDecodeStage(models.vae, decodeShape(shape, numFrames), shape.decodeChunk);
+export function decodeStage(models: Pick<Models, "vae">, shape: StageShape, numFrames?: number): StageDefinition {
+  requireFields("decodeStage models", models, { vae: OBJECT });
+  requireShape("decodeStage shape", shape);
+  return vaeDecodeStage(models.vae, decodeShape(shape, numFrames ?? shape.numFrames), shape.decodeChunk);
 }

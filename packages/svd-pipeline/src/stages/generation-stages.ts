@@ -1,3 +1,4 @@
+import { COUNT, requireFields, requireOptions } from "@vd/kernels-native";
 import { frameChunks, type GraphLayout } from "@vd/tensor";
 import { tileStages } from "@vd/vae-opt";
 import type { Models } from "../opening/models";
@@ -10,6 +11,7 @@ import {
   denoiseStage,
   embedImageStage,
   encodeImageStage,
+  requireShape,
   type StageShape,
   type StepNeeds,
   sampleStage,
@@ -84,13 +86,12 @@ function startStages(models: Models, shape: StageShape, needs: StepNeeds | undef
 export function stagesBefore(
   models: Models,
   whole: StageShape,
-  {
-    clipSize,
-    numModelCalls,
-    stepNeeds,
-    calls,
-  }: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds" | "calls">,
+  counts: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds" | "calls">,
 ): [stage: StageDefinition, runs: number, fewestRuns?: number][] {
+  requireOptions("stagesBefore models", models);
+  requireShape("stagesBefore shape", whole);
+  requireFields("stagesBefore counts", counts, { clipSize: COUNT });
+  const { clipSize, numModelCalls, stepNeeds, calls } = counts;
   const shape = denoisedShape(whole);
   const denoising: [StageDefinition, number, number?][] = calls?.map(({ stage, runs, fewestRuns }) => [
     stage,

@@ -1,5 +1,14 @@
-import { type Device, type DeviceInfo, type DeviceKind, devices, openDevice, VdError } from "@vd/kernels-native";
-import { shown } from "../shown";
+import {
+  type Device,
+  type DeviceInfo,
+  type DeviceKind,
+  devices,
+  FUNCTION,
+  openDevice,
+  requireArgument,
+  shown,
+  VdError,
+} from "@vd/kernels-native";
 
 /** What computes: a kind of device, one GPU of several, or `auto` for the first GPU that can be used, else the CPU. */
 export type DeviceName = DeviceKind | "auto" | `cuda:${number}`;
@@ -36,6 +45,7 @@ function listed(all: readonly DeviceInfo[]): string {
  * @throws VdError `attr` for what is no name of a device, `unsupported` with the devices that there are, for a GPU that is not there
  */
 export function chooseDevice(name: DeviceName, all: () => readonly DeviceInfo[] = devices): DevicePlace {
+  requireArgument("chooseDevice all", all, FUNCTION);
   if (name === "cpu") return { kind: "cpu", index: 0 };
   if (name === "auto") {
     const gpu = gpusOf(all()).find(({ usable }) => usable);

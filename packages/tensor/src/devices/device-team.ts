@@ -1,4 +1,13 @@
-import { isVdError, VdError } from "@vd/kernels-native";
+import {
+  isVdError,
+  listOf,
+  OBJECT,
+  requireArgument,
+  requireFields,
+  TEXT,
+  VdError,
+  type Wanted,
+} from "@vd/kernels-native";
 import type { NamedDevice } from "./open-devices";
 
 /** A device of a team. */
@@ -7,8 +16,12 @@ export interface TeamMember extends NamedDevice {
   index: number;
 }
 
+const NAMED = { label: TEXT, device: OBJECT };
+
 /** Returns an error that says on which device it came about; what is cancelled, and what is no VdError, as it is. */
-export function labelled(error: unknown, { label, device }: NamedDevice): unknown {
+export function labelled(error: unknown, named: NamedDevice): unknown {
+  requireFields("labelled", named, NAMED);
+  const { label, device } = named;
   if (!isVdError(error) || error.code === "cancelled") return error;
   const { code, where, expected, got, hint } = error;
   const rest = code === "driver" ? `The other devices go on: leave ${label} (${device.name}) out.` : undefined;
@@ -19,6 +32,8 @@ export function labelled(error: unknown, { label, device }: NamedDevice): unknow
   });
 }
 
+const TEAM: Wanted = { ...listOf(OBJECT), expected: "a list of devices with their labels" };
+
 const isCancelled = (error: unknown) => isVdError(error) && error.code === "cancelled";
 
 /** Devices of one process that share a piece of work: each computes a part of its own at the same time. */
@@ -27,6 +42,7 @@ export class DeviceTeam {
 
   /** devices: one may stand there several times, which then takes several parts. */
   constructor(devices: readonly NamedDevice[]) {
+    requireArgument("DeviceTeam", devices, TEAM);
     this.members = devices.map(({ device, label }, index) => ({ device, label, index }));
   }
 

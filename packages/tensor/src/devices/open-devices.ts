@@ -1,6 +1,15 @@
 import { availableParallelism } from "node:os";
-import { type CpuOptions, type Device, environment, openDevice } from "@vd/kernels-native";
-import { kindOfDevice } from "./device-list";
+import {
+  COUNT,
+  type CpuOptions,
+  type Device,
+  environment,
+  openDevice,
+  optional,
+  requireArgument,
+  requireFields,
+} from "@vd/kernels-native";
+import { DEVICES, kindOfDevice } from "./device-list";
 
 /** A device with the name that messages call it by. */
 export interface NamedDevice {
@@ -22,8 +31,11 @@ function dividedThreads(count: number, threads: number | undefined): number[] {
  */
 export function openDevices(
   labels: readonly string[],
-  { threads, math }: Pick<CpuOptions, "threads" | "math"> = {},
+  options: Pick<CpuOptions, "threads" | "math"> = {},
 ): NamedDevice[] {
+  requireArgument("openDevices", labels, DEVICES);
+  requireFields("openDevices", options, { threads: optional(COUNT) });
+  const { threads, math } = options;
   const shares = dividedThreads(labels.length, threads);
   return labels.map((label, i) =>
     kindOfDevice(label) === "cpu"

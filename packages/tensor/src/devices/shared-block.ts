@@ -1,6 +1,6 @@
 import { type Device, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
-import { packedBytes, type Storage, type Tensor } from "../tensor";
+import { packedBytes, requireTensor, type Storage, type Tensor } from "../tensor";
 
 /** Parts of a block begin at multiples of this many bytes. */
 const ALIGNMENT = 256;
@@ -130,6 +130,8 @@ export class SharedBlock {
 
 /** Copies a packed range of one block's tensor to that of another block, which may be another device's. */
 export async function copyTensor(to: Tensor, from: Tensor): Promise<void> {
+  requireTensor("copyTensor to", to);
+  requireTensor("copyTensor from", from);
   const [target, source] = [to.storage.place, from.storage.place];
   if (!target || !source || packedBytes(to.dims, to.dtype) !== packedBytes(from.dims, from.dtype))
     throw new VdError({ code: "shape", where: "copyTensor", expected: `${to.dims} of a block`, got: `${from.dims}` });

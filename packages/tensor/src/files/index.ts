@@ -4,10 +4,8 @@ export { makeFolder } from "./make-folder";
 export { discard, discardAll, settled, temporaryName } from "./temporary";
 export {
   checkPlace,
-  fillSynced,
   type PlaceOptions,
   placeFile,
-  placeFileSync,
   requireFolder,
   requireFree,
   statIfThere,

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { PATH, requireArgument } from "@vd/kernels-native";
 
 /** Everything half-written that must be gone when the process ends, whichever way it ends. */
 const pending = new Set<string>();
@@ -10,6 +11,7 @@ const pending = new Set<string>();
  * Hidden on Unix, and with no extension that a viewer would pick up.
  */
 export function temporaryName(path: string): string {
+  requireArgument("temporaryName", path, PATH);
   const name = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
   pending.add(name);
   return name;

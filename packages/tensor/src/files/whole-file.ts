@@ -2,7 +2,18 @@ import { closeSync, fsyncSync, type OpenMode, openSync, renameSync, type Stats, 
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import {
+  FLAG,
+  FUNCTION,
+  optional,
+  PATH,
+  requireArgument,
+  requireFields,
+  SIGNAL,
+  TEXT,
+  VdError,
+  type Wanted,
+} from "@vd/kernels-native";
 import { fileError, systemCode } from "./file-error";
 import { checkOpenEnd, isOpenEnd, OPEN_END_FLAGS, sendFile } from "./open-end";
 import { discard, settled, temporaryName } from "./temporary";
@@ -18,6 +29,23 @@ export interface PlaceOptions {
   takenHint?: string | undefined;
   /** What to do about a folder of the name. */
   folderHint?: string | undefined;
+}
+
+const PLACE = {
+  ...{ where: optional(TEXT), overwrite: optional(FLAG), signal: optional(SIGNAL) },
+  ...{ takenHint: optional(TEXT), folderHint: optional(TEXT) },
+};
+
+/** What a file can be made of. */
+const CONTENTS: Wanted = {
+  expected: "a text or bytes",
+  fits: (value) => typeof value === "string" || value instanceof Uint8Array,
+};
+
+/** Refuses what is no place for a file. @throws VdError `attr` */
+function requirePlace(where: string, path: unknown, options: unknown): void {
+  requireArgument(where, path, PATH);
+  requireFields(where, options, PLACE);
 }
 
 const WRITABLE = "a file that can be written";
@@ -39,6 +67,8 @@ export async function placeFile(
   options: PlaceOptions,
   write: (temporary: string) => Promise<void>,
 ): Promise<number> {
+  requirePlace("placeFile", path, options);
+  requireArgument("placeFile write", write, FUNCTION);
   let temporary: string | undefined;
   try {
     const isSent = (await openEndAt(path, options.where)) !== undefined;
@@ -114,7 +144,9 @@ export async function fillSynced(path: string, write: (file: FileHandle) => Prom
 }
 
 /** Writes a new file and waits until it is on the disk. */
-export function writeSynced(path: string, contents: string | Uint8Array): Promise<void> {
+export async function writeSynced(path: string, contents: string | Uint8Array): Promise<void> {
+  requireArgument("writeSynced", path, PATH);
+  requireArgument("writeSynced contents", contents, CONTENTS);
   return fillSynced(path, (file) => file.writeFile(contents));
 }
 
@@ -125,6 +157,7 @@ export function writeSynced(path: string, contents: string | Uint8Array): Promis
  * @throws the error of the operating system
  */
 export async function syncFolder(folder: string): Promise<void> {
+  requireArgument("syncFolder", folder, PATH);
   if (process.platform === "win32") return;
   const opened = await open(folder, "r");
   try {
@@ -135,11 +168,13 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Writes contents to a file, whole or not at all, as {@link placeFile} does. Returns the size in bytes. @throws VdError `io`. */
-export function writeWholeFile(
+export async function writeWholeFile(
   path: string,
   contents: string | Uint8Array,
   options: PlaceOptions = {},
 ): Promise<number> {
+  requirePlace("writeWholeFile", path, options);
+  requireArgument("writeWholeFile contents", contents, CONTENTS);
   return placeFile(path, options, (temporary) => writeSynced(temporary, contents));
 }
 
@@ -149,6 +184,7 @@ export function writeWholeFile(
  * @throws VdError `io` with what to do.
  */
 export async function checkPlace(path: string, options: PlaceOptions): Promise<void> {
+  requirePlace("checkPlace", path, options);
   const folder = dirname(path);
   await requireFolder(folder, options.where);
   if (await isWritableOpenEnd(path, options.where)) return;
@@ -176,6 +212,7 @@ async function isWritableOpenEnd(path: string, where?: string): Promise<boolean>
 
 /** Makes sure that there is a folder of this path. where: as in {@link PlaceOptions}. @throws VdError `io`. */
 export async function requireFolder(folder: string, where = folder): Promise<void> {
+  requireArgument("requireFolder", folder, PATH);
   const expected = "a folder that exists";
   const found = await stat(folder).catch((error: unknown) => {
     if (systemCode(error) !== "ENOENT") throw fileError(folder, expected, error, where);
@@ -190,6 +227,7 @@ export async function requireFolder(folder: string, where = folder): Promise<voi
  * @throws VdError `io` for a folder, a pipe or a device, or a file that must be kept
  */
 export async function requireFree(path: string, options: PlaceOptions): Promise<void> {
+  requirePlace("requireFree", path, options);
   const { where = path, overwrite = true } = options;
   const found = await statIfThere(path);
   if (found?.isDirectory()) {
@@ -208,6 +246,7 @@ export async function requireFree(path: string, options: PlaceOptions): Promise<
 
 /** The status of a file, or undefined where there is none. */
 export async function statIfThere(path: string): Promise<Stats | undefined> {
+  requireArgument("statIfThere", path, PATH);
   try {
     return await stat(path);
   } catch (error) {

@@ -1,5 +1,7 @@
+import { COUNT, requireFields, TEXT } from "@vd/kernels-native";
 import { channelRange, type Tensor } from "../tensor";
 import type { Weights } from "../weights/weights";
+import { MAYBE, requireLayer } from "./layer";
 import { linear } from "./linear";
 import type { EpilogueOptions, Module } from "./module";
 
@@ -20,6 +22,11 @@ export interface AttentionConfig {
 /** The names of diffusers' Attention. */
 const DIFFUSERS_NAMES = { q: "to_q", k: "to_k", v: "to_v", out: "to_out.0" };
 
+const ATTENTION = {
+  ...{ channels: COUNT, heads: COUNT, contextChannels: MAYBE.count },
+  ...{ qkvBias: MAYBE.flag, causal: MAYBE.flag },
+};
+
 const scaleOf = ({ channels, heads }: AttentionConfig) => 1 / Math.sqrt(channels / heads);
 
 /** Attention of tokens to each other, q, k and v by one product. x: [B,F,S,C] → [B,F,S,C]; over `space` the tokens of a
@@ -29,7 +36,9 @@ export function selfAttention(
   w: Weights,
   config: AttentionConfig,
 ): Module<[x: Tensor, axis: "space" | "time", epilogue?: EpilogueOptions]> {
+  requireLayer("selfAttention", w, config, ATTENTION);
   const { channels, heads, qkvBias = false, causal = false, names = DIFFUSERS_NAMES } = config;
+  requireFields("selfAttention] [names", names, { q: TEXT, k: TEXT, v: TEXT, out: TEXT });
   const parts = [names.q, names.k, names.v];
   const weight = w.stackRows(
     parts.map((part) => `${part}.weight`),
@@ -64,6 +73,7 @@ export interface CrossAttentionParts {
 
 /** Makes both parts of an attention to a context. */
 export function crossAttentionParts(w: Weights, config: AttentionConfig): CrossAttentionParts {
+  requireLayer("crossAttention", w, config, ATTENTION);
   const { channels, heads, contextChannels = channels } = config;
   const query = linear(w.at("to_q"), { cin: channels, cout: channels, bias: false });
   const weight = w.stackRows(["to_k.weight", "to_v.weight"], [channels, contextChannels]);
@@ -93,6 +103,7 @@ export function oneTokenCrossAttention(
   w: Weights,
   config: AttentionConfig,
 ): Module<[context: Tensor, epilogue?: EpilogueOptions]> {
+  requireLayer("oneTokenCrossAttention", w, config, ATTENTION);
   const { channels, contextChannels = channels } = config;
   for (const [name, cin] of [
     ["to_q", channels],

@@ -1,5 +1,7 @@
+import { COUNT } from "@vd/kernels-native";
 import type { Weights } from "../weights/weights";
 import { selfAttention } from "./attention";
+import { EPS, requireLayer } from "./layer";
 import { linear } from "./linear";
 import type { EpilogueOptions, Module } from "./module";
 import { layerNorm } from "./norm";
@@ -30,8 +32,11 @@ export const CLIP_ACTIVATIONS: Readonly<Record<string, ClipLayerConfig["act"]>> 
 
 const NAMES = { q: "q_proj", k: "k_proj", v: "v_proj", out: "out_proj" };
 
+const CLIP_LAYER = { hiddenSize: COUNT, intermediateSize: COUNT, numHeads: COUNT, layerNormEps: EPS };
+
 /** One layer of CLIP's picture or text encoder. x: [B,1,S,C] → the same shape. Source: transformers modeling_clip.py CLIPEncoderLayer. */
 export function clipLayer(w: Weights, config: ClipLayerConfig): Module {
+  requireLayer("clipLayer", w, config, CLIP_LAYER);
   const { hiddenSize: channels, intermediateSize, numHeads: heads, act, layerNormEps: eps, causal = false } = config;
   const norm1 = layerNorm(w.at("layer_norm1"), { channels, eps });
   const attentionScope = w.at("self_attn");

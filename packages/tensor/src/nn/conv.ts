@@ -1,5 +1,7 @@
+import { requireFields, TEXT } from "@vd/kernels-native";
 import type { Tensor } from "../tensor";
 import type { Weights } from "../weights/weights";
+import { CONV, LINEAR, requireLayer } from "./layer";
 import type { EpilogueOptions, Module } from "./module";
 
 /** Size around [frames, height, width]. */
@@ -60,6 +62,7 @@ function convWith(
 
 /** A convolution with bias. x: [B,F,H,W,cin] → [B,F',H',W',cout]. Source: torch.nn.Conv2d, Conv3d. */
 export function conv(w: Weights, config: ConvConfig): Module<[x: Tensor, call?: ConvCall]> {
+  requireLayer("conv", w, config, CONV);
   const weight = w.tensor("weight", filterDims(config).stored);
   const bias = (config.bias ?? true) ? w.tensor("bias", [config.cout]) : undefined;
   return convWith(w.path, { weight, bias }, config);
@@ -83,6 +86,7 @@ export function conv(w: Weights, config: ConvConfig): Module<[x: Tensor, call?: 
  * ```
  */
 export function causalConv(w: Weights, config: ConvConfig): Module<[x: Tensor, call?: ConvCall]> {
+  requireLayer("causalConv", w, config, CONV);
   const [t, r, s] = config.kernel;
   const [, , ...sides] = config.padding ?? [0, 0, half(r), half(r), half(s), half(s)];
   const layer = conv(w, config);
@@ -99,10 +103,9 @@ export interface ConvTransposeConfig {
 
 /** A transposed convolution of 4x4 filters, stride 2 and padding 1, which doubles height and width. The checkpoint's filter is
  *  [cin,cout,4,4]. x: [B,F,H,W,cin] → [B,F,2H,2W,cout]. Source: torch.nn.ConvTranspose2d. */
-export function convTranspose(
-  w: Weights,
-  { cin, cout, bias = true }: ConvTransposeConfig,
-): Module<[x: Tensor, call?: EpilogueOptions]> {
+export function convTranspose(w: Weights, config: ConvTransposeConfig): Module<[x: Tensor, call?: EpilogueOptions]> {
+  requireLayer("convTranspose", w, config, LINEAR);
+  const { cin, cout, bias = true } = config;
   const weight = { ...w.tensor("weight", [cin, cout, 4, 4]), dims: [cin, cout, 1, 4, 4] };
   const shift = bias ? w.tensor("bias", [cout]) : undefined;
   const [stride, padding]: [Extent, Padding] = [
@@ -129,6 +132,8 @@ export interface ConvNormActConfig extends ConvConfig {
  *  are loaded. x: [B,F,H,W,cin] → [B,F',H',W',cout]. Source: torch.nn.Conv2d, BatchNorm2d and SiLU in sequence, as timm's
  *  ConvNormAct. */
 export function convNormAct(w: Weights, config: ConvNormActConfig): Module<[x: Tensor, call?: ConvCall]> {
+  requireLayer("convNormAct", w, config, CONV);
+  if (config.names !== undefined) requireFields("convNormAct] [names", config.names, { conv: TEXT, norm: TEXT });
   const { bias = false, eps = 1e-5, act = "silu", names = { conv: "conv", norm: "bn" } } = config;
   const folded = w.foldBatchNorm(names, { dims: filterDims(config).stored, bias, eps });
   const layer = convWith(w.at(names.conv).path, folded, config);

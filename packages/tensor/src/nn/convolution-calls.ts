@@ -1,6 +1,18 @@
+import { FUNCTION, having, optional, requireArgument, requireFields } from "@vd/kernels-native";
 import type { RecordCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
-import type { CallOptions } from "../tensor";
+import { type CallOptions, TENSOR } from "../tensor";
+import { BORDER, EXTENT } from "./layer";
+
+/** A convolution's call that is looked at before it is recorded. */
+export const CONVOLUTION = { x: TENSOR, weight: TENSOR, stride: optional(EXTENT), padding: optional(BORDER) };
+
+/** Refuses what no convolution can be taken over of. @throws VdError `attr` */
+export function requireTaking(where: string, call: unknown, norms: unknown, record: unknown): void {
+  requireFields(`${where} call`, call, CONVOLUTION);
+  requireArgument(`${where} norms`, norms, having("norms that wait", ["find", "take", "recordBefore"]));
+  requireArgument(`${where} record`, record, FUNCTION);
+}
 
 const isAll = (values: readonly number[] | undefined, expected: readonly number[]) =>
   values?.every((value, i) => value === expected[i]) ?? false;

@@ -1,5 +1,7 @@
+import { COUNT } from "@vd/kernels-native";
 import type { Tensor } from "../tensor";
 import type { Weights } from "../weights/weights";
+import { MAYBE, requireLayer } from "./layer";
 import { linear } from "./linear";
 import type { EpilogueOptions, Module } from "./module";
 
@@ -15,12 +17,13 @@ export interface FeedForwardConfig {
   bias?: boolean;
 }
 
+const FEED_FORWARD = { channels: COUNT, cout: MAYBE.count, inner: MAYBE.count, bias: MAYBE.flag };
+
 /** Linear, GEGLU or SwiGLU, linear. x: [B,F,S,C] → [B,F,S,cout].
  *  Source: https://arxiv.org/abs/2002.05202; huggingface/diffusers@58eb52c models/attention.py FeedForward. */
-export function feedForward(
-  w: Weights,
-  { channels, cout = channels, inner = 4 * channels, act = "geglu", bias: hasBias = true }: FeedForwardConfig,
-): Module<[x: Tensor, epilogue?: EpilogueOptions]> {
+export function feedForward(w: Weights, config: FeedForwardConfig): Module<[x: Tensor, epilogue?: EpilogueOptions]> {
+  requireLayer("feedForward", w, config, FEED_FORWARD);
+  const { channels, cout = channels, inner = 4 * channels, act = "geglu", bias: hasBias = true } = config;
   const gate = w.at("net.0.proj");
   const weight = gate.tensor("weight", [2 * inner, channels]);
   const bias = hasBias ? gate.tensor("bias", [2 * inner]) : undefined;

@@ -1,7 +1,8 @@
+import { requireFields } from "@vd/kernels-native";
 import type { RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
-import { type CallOptions, packedBytes } from "../tensor";
-import { is3x1x1, is3x3, normedSource } from "./convolution-calls";
+import { type CallOptions, packedBytes, TENSOR } from "../tensor";
+import { CONVOLUTION, is3x1x1, is3x3, normedSource, requireTaking } from "./convolution-calls";
 import { type TakeConvolution, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Frames of fewer bytes come from a GPU's cache again, and are normalised there in little time. Decided by the frame alone, so that a clip
@@ -38,11 +39,15 @@ function gains(call: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">)
  * Returns whether {@link normedConvolutions} records a convolution over frames with its norm inside. Such a one waits for memory alone, and
  * takes less time than in 8 bits with a norm of its own.
  */
-export const isNormedOverFrames = (call: ConvOptions, norm: Pick<GroupNormOptions, "x" | "x2">): boolean =>
-  is3x1x1(call) && gains(call, norm);
+export function isNormedOverFrames(call: ConvOptions, norm: Pick<GroupNormOptions, "x" | "x2">): boolean {
+  requireFields("isNormedOverFrames call", call, CONVOLUTION);
+  requireFields("isNormedOverFrames norm", norm, { x: TENSOR });
+  return is3x1x1(call) && gains(call, norm);
+}
 
 /** Records a convolution that {@link normedConvolutions} are for with its norm inside. */
 export const takeNormed: TakeConvolution = (call, norms, record) => {
+  requireTaking("takeNormed", call, norms, record);
   const waiting = is3x3(call) || is3x1x1(call) ? norms.find(call.x) : undefined;
   if (!waiting || !gains(call, waiting.call as GroupNormOptions)) return undefined;
   const norm = norms.take(call.x)!;

@@ -1,6 +1,7 @@
+import { OBJECT, requireFields } from "@vd/kernels-native";
 import type { RewriteCall } from "../graph";
 import type { LayerNormOptions, LinearOptions } from "../graph-ops.generated";
-import type { CallOptions } from "../tensor";
+import { type CallOptions, requireTensor } from "../tensor";
 import { type TakeProduct, withWaitingNorms } from "./waiting-norms";
 
 /** Channels of tokens that a GPU's kernel normalises on the way: as many as stay in a tile's registers while all columns of the weight go
@@ -21,7 +22,11 @@ export interface NormAndLinear {
  * Returns whether {@link normedLinears} records a norm of tokens and the linear layer that reads it as one op: in 16 bits, of many tokens,
  * of as many channels as a kernel's tile holds, without modulation and further channels.
  */
-export function isNormedLinear({ norm: { x, scale, shift }, linear: { x2 } }: NormAndLinear): boolean {
+export function isNormedLinear(pair: NormAndLinear): boolean {
+  requireFields("isNormedLinear", pair, { norm: OBJECT, linear: OBJECT });
+  requireTensor("isNormedLinear] [norm x", pair.norm.x);
+  const { x, scale, shift } = pair.norm;
+  const { x2 } = pair.linear;
   const [, frames, tokens, channels] = x.dims as [number, number, number, number];
   return x.dtype !== "f32" && !scale && !shift && !x2 && channels === TILE_CHANNELS && frames * tokens >= LEAST_TOKENS;
 }

@@ -1,4 +1,6 @@
+import { optional, requireFields, TEXT } from "@vd/kernels-native";
 import type { Tensor } from "../tensor";
+import { BORDER, EXTENT } from "./layer";
 import type { Module } from "./module";
 
 /** A window over frames, height and width. */
@@ -18,14 +20,18 @@ export interface AvgPoolConfig extends PoolConfig {
   countIncludePad?: boolean;
 }
 
+const POOL = { kernel: EXTENT, stride: optional(EXTENT), padding: optional(BORDER), name: optional(TEXT) };
+
 /** The largest number of each window. x: [B,F,H,W,C] → [B,F',H',W',C]. Source: torch.nn.MaxPool2d, MaxPool3d. */
-export const maxPool =
-  ({ stride, ...config }: PoolConfig): Module<[x: Tensor]> =>
-  (g, x) =>
-    g.pool({ mode: "max", x, stride: stride ?? config.kernel, ...config });
+export function maxPool(config: PoolConfig): Module<[x: Tensor]> {
+  requireFields("maxPool", config, POOL);
+  const { stride = config.kernel, ...rest } = config;
+  return (g, x) => g.pool({ mode: "max", x, stride, ...rest });
+}
 
 /** The average of each window. x: [B,F,H,W,C] → [B,F',H',W',C]. Source: torch.nn.AvgPool2d, AvgPool3d. */
-export const avgPool =
-  ({ stride, ...config }: AvgPoolConfig): Module<[x: Tensor]> =>
-  (g, x) =>
-    g.pool({ mode: "average", x, stride: stride ?? config.kernel, ...config });
+export function avgPool(config: AvgPoolConfig): Module<[x: Tensor]> {
+  requireFields("avgPool", config, POOL);
+  const { stride = config.kernel, ...rest } = config;
+  return (g, x) => g.pool({ mode: "average", x, stride, ...rest });
+}

@@ -1,6 +1,17 @@
+import { FUNCTION, optional, requireArgument, requireFields, requireOptions } from "@vd/kernels-native";
 import { makeStorage, packedTensor, type RecordCall } from "../graph";
 import type { AttentionOptions, ConvOptions, LinearOptions } from "../graph-ops.generated";
-import { type CallOptions, packedBytes, reshape, type Storage, type Tensor, tokens } from "../tensor";
+import {
+  type CallOptions,
+  checkShape,
+  packedBytes,
+  requireTensor,
+  reshape,
+  type Storage,
+  TENSOR,
+  type Tensor,
+  tokens,
+} from "../tensor";
 import type { ChangeRow } from "../weights/changed-storage";
 import {
   type QuantizedType,
@@ -8,6 +19,8 @@ import {
   quantizeUpsamplingWeight,
   quantizeWeight,
 } from "../weights/quantized-weight";
+import { CONVOLUTION } from "./convolution-calls";
+import { QUANTIZATION } from "./layer";
 import type { ActivationQuantization, Quantized } from "./quantized";
 
 /** How a weight is rounded: to which type, and what happens to its rows before. */
@@ -57,15 +70,34 @@ export class QuantizedWeights {
 
 /** A tensor without contents, for a result whose type is not that of the operands. */
 export function emptyTensor(dims: readonly number[], dtype: Tensor["dtype"]): Tensor {
+  checkShape("emptyTensor", dims, dtype);
   return packedTensor(makeStorage("arena", packedBytes(dims, dtype), "arena"), dims, dtype);
 }
 
+/** The operands of a product in 8 bits. */
+interface Operands {
+  call: unknown;
+  codes: unknown;
+  weights: unknown;
+}
+
+const CODES = { codes: TENSOR, scales: TENSOR };
+const WEIGHTS = { weight: TENSOR, weightScale: TENSOR };
+
+/** Refuses what no product in 8 bits can be recorded of. @throws VdError `attr` */
+function requireProduct(where: string, record: unknown, { call, codes, weights }: Operands): void {
+  requireArgument(`${where} record`, record, FUNCTION);
+  requireFields(`${where} call`, call, CONVOLUTION);
+  requireFields(`${where} codes`, codes, CODES);
+  requireFields(`${where} weights`, weights, WEIGHTS);
+}
+
 /** Records how tokens, or pixels as tokens, are rounded to 8 bits. x: [B,F,S,C] or [B,F,H,W,C]. */
-export function recordQuantize(
-  record: RecordCall,
-  x: Tensor,
-  { dtype = "f8e4m3", per = "row", scale, name }: ActivationQuantization,
-): Quantized {
+export function recordQuantize(record: RecordCall, x: Tensor, options: ActivationQuantization): Quantized {
+  requireArgument("recordQuantize record", record, FUNCTION);
+  requireTensor("recordQuantize x", x);
+  requireFields("recordQuantize", options, QUANTIZATION);
+  const { dtype = "f8e4m3", per = "row", scale, name } = options;
   const rows = x.dims.length === 5 ? tokens(x) : x;
   const [b, f, s, c] = rows.dims as [number, number, number, number];
   const dims = per === "tensor" ? [1, 1, 1, 1] : [b, f, s, per === "row" ? 1 : Math.ceil(c / 128)];
@@ -76,17 +108,23 @@ export function recordQuantize(
 }
 
 /** True if there is an 8-bit form of a linear layer: none takes channels of two tensors. */
-export const hasLinearQ8 = ({ x2 }: LinearOptions): boolean => x2 === undefined;
+export function hasLinearQ8(call: LinearOptions): boolean {
+  requireOptions("hasLinearQ8", call);
+  return call.x2 === undefined;
+}
 
 const isGated = (act: LinearOptions["act"]) => act === "geglu" || act === "swiglu";
 
 /** Records a linear layer in 8 bits, with the whole epilogue of `call`; the result has the type of its x. */
 export function recordLinearQ8(
   record: RecordCall,
-  { x2: _, x, ...call }: LinearOptions,
-  { codes, scales }: Quantized,
+  linear: LinearOptions,
+  quantized: Quantized,
   weights: QuantizedWeight,
 ): Tensor {
+  requireProduct("recordLinearQ8", record, { call: linear, codes: quantized, weights });
+  const { x2: _, x, ...call } = linear;
+  const { codes, scales } = quantized;
   const numRows = call.weight.dims[0]!;
   const width = isGated(call.act) ? numRows / 2 : numRows;
   const out = call.out ?? emptyTensor([...x.dims.slice(0, -1), width], x.dtype);
@@ -96,11 +134,15 @@ export function recordLinearQ8(
 /** Records the same with a result in 8 bits for the layer behind it. yScale: [1,1,1,1]; the result has the type of the codes. */
 export function recordLinearQ8Codes(
   record: RecordCall,
-  { x2: _, x, out: __, ...call }: LinearOptions,
-  { codes, scales }: Quantized,
+  linear: LinearOptions,
+  quantized: Quantized,
   weights: QuantizedWeight,
   yScale: Tensor,
 ): Quantized {
+  requireProduct("recordLinearQ8Codes", record, { call: linear, codes: quantized, weights });
+  requireTensor("recordLinearQ8Codes yScale", yScale);
+  const { x2: _, x, out: __, ...call } = linear;
+  const { codes, scales } = quantized;
   const numRows = call.weight.dims[0]!;
   const width = isGated(call.act) ? numRows / 2 : numRows;
   const out = emptyTensor([...x.dims.slice(0, -1), width], codes.dtype);
@@ -110,21 +152,25 @@ export function recordLinearQ8Codes(
 
 /** True if a convolution has an 8-bit form with its own filters: none upsamples, is transposed or grouped, or sees frames from elsewhere.
  *  For those that upsample see {@link hasUpsamplingConvQ8}. */
-export function hasConvQ8({ upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvOptions): boolean {
+export function hasConvQ8(call: ConvOptions): boolean {
+  requireOptions("hasConvQ8", call);
+  const { upsample, past, groups = 1, framePadding = "zeros", transposed } = call;
   return !upsample && !past && groups === 1 && framePadding === "zeros" && !transposed;
 }
 
 /** True if a convolution that upsamples has an 8-bit form, a transposed convolution with filters of its own
  *  ({@link QuantizedWeights.ofUpsampling}): 1x3x3 filters in steps of one with a padding of one. */
 export function hasUpsamplingConvQ8(call: ConvOptions): boolean {
+  requireFields("hasUpsamplingConvQ8", call, { ...CONVOLUTION, x: optional(TENSOR) });
   const { weight, upsample, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] } = call;
   const isUnit = `${weight.dims.slice(2)}` === "1,3,3" && `${stride}` === "1,1,1" && `${padding}` === "0,0,1,1,1,1";
   return upsample === true && isUnit && hasConvQ8({ ...call, upsample: false });
 }
 
 /** Returns the sizes of a convolution's result that {@link hasConvQ8} or {@link hasUpsamplingConvQ8}, [B,G,P,Q,K]. */
-export function convDims({ x, weight, upsample, ...call }: ConvOptions): number[] {
-  const { stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] } = call;
+export function convDims(call: ConvOptions): number[] {
+  requireFields("convDims", call, CONVOLUTION);
+  const { x, weight, upsample, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] } = call;
   const size = (axis: number) => {
     const grown = x.dims[1 + axis]! * (upsample && axis > 0 ? 2 : 1);
     const padded = grown + padding[2 * axis]! + padding[2 * axis + 1]!;
@@ -141,9 +187,11 @@ const UPSAMPLING = { transposed: true, stride: [1, 2, 2], padding: [0, 0, 1, 1, 
 export function recordConvQ8(
   record: RecordCall,
   call: ConvOptions,
-  { codes, scales }: Quantized,
+  quantized: Quantized,
   weights: QuantizedWeight,
 ): Tensor {
+  requireProduct("recordConvQ8", record, { call, codes: quantized, weights });
+  const { codes, scales } = quantized;
   const { upsample, groups, framePadding, transposed, past, x, ...conv } = call;
   const out = call.out ?? emptyTensor(convDims(call), x.dtype);
   const geometry = upsample ? UPSAMPLING : {};
@@ -154,10 +202,13 @@ export function recordConvQ8(
 export function recordConvQ8Codes(
   record: RecordCall,
   call: ConvOptions,
-  { codes, scales }: Quantized,
+  quantized: Quantized,
   weights: QuantizedWeight,
   yScale: Tensor,
 ): Quantized {
+  requireProduct("recordConvQ8Codes", record, { call, codes: quantized, weights });
+  requireTensor("recordConvQ8Codes yScale", yScale);
+  const { codes, scales } = quantized;
   const { upsample, groups, framePadding, transposed, past, x, out: _, ...conv } = call;
   const out = emptyTensor(convDims(call), codes.dtype);
   const geometry = upsample ? UPSAMPLING : {};
@@ -174,14 +225,17 @@ export function recordConvQ8Codes(
 }
 
 /** True if there is an 8-bit form of an attention: over the tokens of each frame, every query sees every key. */
-export function hasAttentionQ8({ axis = "space", causal, window, ...call }: AttentionOptions): boolean {
-  const { mask, cuQ, normQ, normK, rotaryQ } = call;
+export function hasAttentionQ8(call: AttentionOptions): boolean {
+  requireOptions("hasAttentionQ8", call);
+  const { axis = "space", causal, window, mask, cuQ, normQ, normK, rotaryQ } = call;
   const isLocal = window?.some((size) => size > 0) ?? false;
   return axis === "space" && !causal && !isLocal && ![mask, cuQ, normQ, normK, rotaryQ].some((part) => part);
 }
 
 /** Records an attention that {@link hasAttentionQ8} with q and k in 8 bits of a type, and v in float8. */
 export function recordAttentionQ8(record: RecordCall, call: AttentionOptions, scores: QuantizedType): Tensor {
+  requireArgument("recordAttentionQ8 record", record, FUNCTION);
+  requireOptions("recordAttentionQ8 call", call);
   const { name, q, k, v, heads, scale, out } = call;
   return record("attention_q8", { name, q, k, v, heads, scale, out, scores } as CallOptions);
 }

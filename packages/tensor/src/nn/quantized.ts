@@ -1,8 +1,10 @@
+import { having, requireArgument, requireFields } from "@vd/kernels-native";
 import type { Graph } from "../graph";
-import { reshape, type Tensor, tokens } from "../tensor";
+import { requireTensor, reshape, type Tensor, tokens } from "../tensor";
 import { type QuantizedType, quantizeWeight } from "../weights/quantized-weight";
 import type { Weights } from "../weights/weights";
 import type { ConvCall, ConvConfig } from "./conv";
+import { CONV, LINEAR, MAYBE, QUANTIZATION, requireLayer } from "./layer";
 import type { LinearConfig } from "./linear";
 import type { EpilogueOptions, Module } from "./module";
 
@@ -25,8 +27,14 @@ export interface ActivationQuantization {
   name?: string;
 }
 
+/** A graph that rounds. */
+const GRAPH = having("a graph", ["quantize", "empty"]);
+
 /** Rounds tokens to 8 bits. x: [B,F,S,C]. Source: https://arxiv.org/abs/2209.05433. */
 export function quantize(g: Graph, x: Tensor, options: ActivationQuantization = {}): Quantized {
+  requireArgument("quantize g", g, GRAPH);
+  requireTensor("quantize x", x);
+  requireFields("quantize", options, QUANTIZATION);
   const { dtype = "f8e4m3", per = "row", scale, name } = options;
   const [b, f, s, c] = x.dims as [number, number, number, number];
   const dims = per === "tensor" ? [1, 1, 1, 1] : [b, f, s, per === "row" ? 1 : Math.ceil(c / 128)];
@@ -43,19 +51,16 @@ export interface QuantizedConfig {
   scale?: Tensor;
 }
 
+const IN_8_BITS = { dtype: QUANTIZATION.dtype, scale: QUANTIZATION.scale, blocks: MAYBE.flag };
+
 /** A linear layer in 8 bits: weights with a scale for each row, or each 128 channels of one (`blocks`), tokens likewise. x:
  *  [B,F,S,cin] → [B,F,S,cout] in the type of x. Source: https://arxiv.org/abs/2209.05433, https://arxiv.org/abs/2412.19437. */
 export function linearQ8(
   w: Weights,
-  {
-    cin,
-    cout,
-    bias = true,
-    dtype = "f8e4m3",
-    scale,
-    blocks = false,
-  }: LinearConfig & QuantizedConfig & { blocks?: boolean },
+  config: LinearConfig & QuantizedConfig & { blocks?: boolean },
 ): Module<[x: Tensor, epilogue?: EpilogueOptions]> {
+  requireLayer("linearQ8", w, config, { ...LINEAR, ...IN_8_BITS });
+  const { cin, cout, bias = true, dtype = "f8e4m3", scale, blocks = false } = config;
   const weights = quantizeWeight(w.tensor("weight", [cout, cin]), { dtype, blocks });
   const shift = bias ? w.tensor("bias", [cout]) : undefined;
   const per = scale ? "tensor" : blocks ? "block" : "row";
@@ -72,6 +77,7 @@ export function convQ8(
   w: Weights,
   config: Omit<ConvConfig, "upsample"> & QuantizedConfig,
 ): Module<[x: Tensor, call?: ConvCall]> {
+  requireLayer("convQ8", w, config, { ...CONV, ...IN_8_BITS });
   const { cin, cout, kernel, stride = [1, 1, 1], bias = true, dtype = "f8e4m3", scale } = config;
   const { flat = kernel[0] === 1 } = config;
   const [t, r, s] = kernel;

@@ -1,3 +1,4 @@
+import { COUNT, FINITE, NUMBER, optional, requireArgument, wholeFrom } from "@vd/kernels-native";
 import { elementwise } from "../elementwise";
 import type { Graph } from "../graph";
 import { type Pausable, pausable } from "../pausable";
@@ -5,6 +6,7 @@ import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "
 import type { Weights } from "../weights/weights";
 import { conv } from "./conv";
 import { joinedStatistics } from "./joined-stats";
+import { EPS, MAYBE, requireLayer } from "./layer";
 import { linear } from "./linear";
 import type { EpilogueOptions, Module, PausableModule } from "./module";
 import { groupNorm, NUM_GROUPS } from "./norm";
@@ -25,6 +27,11 @@ export interface ResBlockConfig {
   outputScaleFactor?: number | undefined;
 }
 
+const RES_BLOCK = {
+  ...{ cin: COUNT, cout: COUNT, eps: EPS, groups: MAYBE.count, embChannels: MAYBE.count },
+  ...{ outputScaleFactor: optional(FINITE), temporalEps: MAYBE.eps, switched: MAYBE.flag },
+};
+
 /** Call-time operands of a residual block. */
 export interface ResBlockCall {
   /** Time embedding after its SiLU, [B,1|F,1,E]. */
@@ -38,10 +45,13 @@ export interface ResBlockCall {
 
 /** A residual block's own projection of the time embedding, for callers that compute it once for many calls. w: the block's weights;
  *  emb: after its SiLU, [B,1|F,1,E] → [B,1|F,1,cout]. */
-export const timeProjection = (
+export function timeProjection(
   w: Weights,
-  { embChannels, cout }: { embChannels: number; cout: number },
-): Module<[emb: Tensor, epilogue?: EpilogueOptions]> => linear(w.at("time_emb_proj"), { cin: embChannels, cout });
+  config: { embChannels: number; cout: number },
+): Module<[emb: Tensor, epilogue?: EpilogueOptions]> {
+  requireLayer("timeProjection", w, config, { embChannels: COUNT, cout: COUNT });
+  return linear(w.at("time_emb_proj"), { cin: config.embChannels, cout: config.cout });
+}
 
 /** The embedding's projection as a bias per clip or frame: [B,1|F,1,E] → [B,1|F,K]. */
 function embeddingBias(
@@ -107,6 +117,7 @@ function timeParts(w: Weights, config: ResBlockConfig) {
 /** GroupNorm, SiLU, conv 3×3, twice, with a skip. x: [B,F,H,W,cin] → [B,F,H,W,cout].
  *  Source: huggingface/diffusers@58eb52c models/resnet.py ResnetBlock2D. */
 export function resBlock(w: Weights, config: ResBlockConfig): Module<[x: Tensor, call?: ResBlockCall]> {
+  requireLayer("resBlock", w, config, RES_BLOCK);
   const { cin, cout, eps, groups = NUM_GROUPS, outputScaleFactor = 1 } = config;
   const norm1 = groupNorm(w.at("norm1"), { channels: cin, eps, groups, act: "silu" });
   const conv1 = conv(w.at("conv1"), { cin, cout, kernel: [1, 3, 3] });
@@ -125,6 +136,8 @@ export type FrameChunks = readonly (readonly [begin: number, end: number])[];
 
 /** Cuts `numFrames` into runs of at most `size`. */
 export function frameChunks(numFrames: number, size: number): FrameChunks {
+  requireArgument("frameChunks numFrames", numFrames, wholeFrom(0));
+  requireArgument("frameChunks size", size, COUNT);
   const numChunks = Math.ceil(numFrames / size);
   return Array.from({ length: numChunks }, (_, i) => [i * size, Math.min(numFrames, (i + 1) * size)] as const);
 }
@@ -177,6 +190,7 @@ export function temporalResBlock(
   w: Weights,
   config: ResBlockConfig,
 ): PausableModule<[x: Tensor, call: TemporalResBlockCall]> {
+  requireLayer("temporalResBlock", w, config, RES_BLOCK);
   return wholeTemporal(temporalLayers(w, config));
 }
 
@@ -373,6 +387,7 @@ export interface SpatioTemporalResBlock {
 /** A spatial and a temporal residual block, blended by a learned factor.
  *  Source: huggingface/diffusers@58eb52c models/resnet.py SpatioTemporalResBlock. */
 export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig): SpatioTemporalResBlock {
+  requireLayer("spatioTemporalResBlock", w, config, RES_BLOCK);
   const { cout, eps, temporalEps = eps, switched = false } = config;
   const spatial = resBlock(w.at("spatial_res_block"), config);
   const layers = temporalLayers(w.at("temporal_res_block"), { ...config, cin: cout, eps: temporalEps });
@@ -396,4 +411,7 @@ export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig)
 }
 
 /** 1 / (1 + e⁻ˣ). */
-export const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+export function sigmoid(x: number): number {
+  requireArgument("sigmoid", x, NUMBER);
+  return 1 / (1 + Math.exp(-x));
+}

@@ -1,4 +1,5 @@
-import { VdError } from "@vd/kernels-native";
+import { having, requireArgument, requireFields, shown, VdError } from "@vd/kernels-native";
+import { EXTENT } from "./layer";
 
 /** One axis of positions and the channels of a head that it turns. */
 export interface RotaryAxis {
@@ -16,6 +17,9 @@ export interface RotaryTable {
   data: Float32Array;
   dims: readonly [places: number, channels: number];
 }
+
+/** Numbers, in a list or a typed array. */
+const AXIS = { positions: having("a list of numbers", ["length"]) };
 
 const fault = (where: string, expected: string, got: string) =>
   new VdError({ code: "attr", where: `rotaryTable] [${where}`, expected, got });
@@ -50,6 +54,8 @@ function requireAxis({ positions, channels, theta = 10000 }: RotaryAxis, places:
  * ```
  */
 export function rotaryTable(axes: readonly RotaryAxis[]): RotaryTable {
+  if (!Array.isArray(axes)) throw fault("axes", "a list of axes", shown(axes));
+  for (const axis of axes) requireFields("rotaryTable] [axes", axis, AXIS);
   const places = axes[0]?.positions.length ?? 0;
   if (places === 0) throw fault("axes", "at least one axis with a position", "none");
   for (const axis of axes) requireAxis(axis, places);
@@ -74,6 +80,7 @@ export function rotaryTable(axes: readonly RotaryAxis[]): RotaryTable {
 export function gridPositions(
   size: readonly [frames: number, rows: number, columns: number],
 ): readonly [frames: Float64Array, rows: Float64Array, columns: Float64Array] {
+  requireArgument("gridPositions", size, EXTENT);
   const [frames, rows, columns] = size;
   const each = (position: (i: number) => number) =>
     Float64Array.from({ length: frames * rows * columns }, (_, i) => position(i));

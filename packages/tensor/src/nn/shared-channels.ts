@@ -1,6 +1,7 @@
+import { COUNT, requireFields, wholeFrom } from "@vd/kernels-native";
 import type { Graph } from "../graph";
 import type { Pausable } from "../pausable";
-import { channelRange, reshape, type Tensor } from "../tensor";
+import { channelRange, requireTensor, reshape, type Tensor } from "../tensor";
 import type { Module } from "./module";
 
 /** A range of channels of a tensor that many blocks share. */
@@ -33,7 +34,10 @@ export class SharedChannels<Source> {
 }
 
 /** A slot of [B,F,1,width] as a bias per clip and frame: [B,F,C]. */
-export function slotBias(all: Tensor, { begin, end }: Slot): Tensor {
+export function slotBias(all: Tensor, slot: Slot): Tensor {
+  requireTensor("slotBias", all);
+  requireFields("slotBias] [slot", slot, { begin: wholeFrom(0), end: COUNT });
+  const { begin, end } = slot;
   const [b, f] = all.dims as [number, number];
   return reshape(channelRange(all, begin, end), [b, f, end - begin]);
 }

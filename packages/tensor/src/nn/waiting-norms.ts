@@ -1,11 +1,13 @@
-import { type OpId, VdError } from "@vd/kernels-native";
+import { FUNCTION, type OpId, oneOfThese, requireArgument, VdError } from "@vd/kernels-native";
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions } from "../graph-ops.generated";
 import type { CallOptions, Storage, Tensor } from "../tensor";
 import { emptyTensor } from "./quantized-calls";
 
 /** Which norms wait. */
-export type NormOp = "group_norm" | "layer_norm";
+export type NormOp = (typeof NORM_OPS)[number];
+
+const NORM_OPS = ["group_norm", "layer_norm"] as const;
 
 /** A norm that was called, and nobody has asked for its result. */
 export interface WaitingNorm {
@@ -32,7 +34,9 @@ export class WaitingNorms {
   /** Results of norms that a product took over. */
   private readonly taken = new WeakSet<Storage>();
 
-  constructor(private readonly op: NormOp) {}
+  constructor(private readonly op: NormOp) {
+    requireArgument("WaitingNorms", op, oneOfThese(NORM_OPS));
+  }
 
   /** Puts a norm aside; returns what will be its result. */
   put(options: CallOptions, record: RecordCall): Tensor {
@@ -100,8 +104,9 @@ export type TakeProduct = (
  * takes: ways of recording a convolution, asked in turn until one records it; what none of them records stays as it is. One list for all,
  * since a norm that one rewriting has recorded waits for no other.
  */
-export const withWaitingGroupNorms = (...takes: readonly TakeConvolution[]): RewriteCall =>
-  withWaitingNorms("group_norm", (op, options, norms, record) => {
+export function withWaitingGroupNorms(...takes: readonly TakeConvolution[]): RewriteCall {
+  for (const take of takes) requireArgument("withWaitingGroupNorms", take, FUNCTION);
+  return withWaitingNorms("group_norm", (op, options, norms, record) => {
     if (op !== "conv") return undefined;
     for (const take of takes) {
       const taken = take(options as ConvOptions, norms, record);
@@ -109,9 +114,12 @@ export const withWaitingGroupNorms = (...takes: readonly TakeConvolution[]): Rew
     }
     return undefined;
   });
+}
 
 /** Returns how calls are recorded where norms of one kind wait for the products behind them. */
 export function withWaitingNorms(normOp: NormOp, take: TakeProduct): RewriteCall {
+  requireArgument("withWaitingNorms normOp", normOp, oneOfThese(NORM_OPS));
+  requireArgument("withWaitingNorms take", take, FUNCTION);
   // Each graph has a way to record of its own, and norms of its own that wait.
   const byGraph = new WeakMap<RecordCall, WaitingNorms>();
   const waitingIn = (record: RecordCall): WaitingNorms => {

@@ -1,3 +1,4 @@
+import { numberFrom, optional, requireFields } from "@vd/kernels-native";
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
@@ -17,6 +18,8 @@ export interface WinogradOptions {
   mostFilters?: number | undefined;
 }
 
+const WINOGRAD = { mostFilters: optional(numberFrom(0, Number.POSITIVE_INFINITY)) };
+
 /** True where a GPU gains by transforms: float16, many channels, many pixels. */
 function gains({ x, weight }: ConvOptions, { mostFilters = Number.POSITIVE_INFINITY }: WinogradOptions): boolean {
   const [columns, channels] = weight.dims as [number, number];
@@ -35,10 +38,11 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
 }
 
 /** Returns how convolutions that {@link winogradConvolutions} are for are recorded; others are left. */
-export const takeWinograd =
-  (options: WinogradOptions = {}): TakeConvolution =>
-  (call, norms, record) =>
+export function takeWinograd(options: WinogradOptions = {}): TakeConvolution {
+  requireFields("takeWinograd", options, WINOGRAD);
+  return (call, norms, record) =>
     is3x3(call) && gains(call, options) ? recordConvWinograd(call, norms, record) : undefined;
+}
 
 /**
  * Returns how a model's calls are recorded with Winograd's transforms for 3x3 convolutions, where a GPU gains by them: in float16, with

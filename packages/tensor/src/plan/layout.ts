@@ -1,8 +1,8 @@
-import { VdError } from "@vd/kernels-native";
+import { listOf, OPS, oneOfThese, optional, requireFields, VdError } from "@vd/kernels-native";
 import { Graph, type GraphOptions } from "../graph";
 import { type Pausable, pausable } from "../pausable";
 import type { Row } from "../row";
-import { packedBytes, type Storage, type Tensor } from "../tensor";
+import { packedBytes, requireTensor, type Storage, TENSOR, type Tensor } from "../tensor";
 import { placeBlocks } from "./arena";
 import { measureInConvolutions } from "./channel-moments";
 import { arenaLifetimes } from "./lifetimes";
@@ -68,8 +68,13 @@ const isTransformed = ({ op, outputs }: Row, { dims }: Tensor): boolean =>
   op === "conv_winograd" && dims.length === 5 && outputs[0]!.dtype !== "f32";
 
 /** Returns how many elements a GPU holds for each of a row's weight, in 16 bits: filters that it transforms, and what it makes of them. */
-export const heldElements = (row: Row, weight: Tensor): number =>
-  isTransformed(row, weight) ? 1 + TRANSFORMED_SIZE : 1;
+export function heldElements(row: Row, weight: Tensor): number {
+  requireFields("heldElements row", row, ROW);
+  requireTensor("heldElements weight", weight);
+  return isTransformed(row, weight) ? 1 + TRANSFORMED_SIZE : 1;
+}
+
+const ROW = { op: oneOfThese(Object.keys(OPS)), outputs: listOf(optional(TENSOR)) };
 
 const sumOf = (bytes: ReadonlyMap<string, number>): number => [...bytes.values()].reduce((sum, each) => sum + each, 0);
 

@@ -1,4 +1,5 @@
-import type { Graph } from "../graph";
+import { requireArgument } from "@vd/kernels-native";
+import { GRAPH, type Graph } from "../graph";
 import { type Pausable, pausable } from "../pausable";
 import type { Storage } from "../tensor";
 
@@ -15,6 +16,7 @@ const PIECE = 64;
 /** Returns the lifetimes of all arena blocks of a graph; blocks that hold inputs live from the first row on, and blocks that hold outputs
  *  to the end. Any other lives from the first row that touches it: rows that fill it in parts all count. Pauses after some rows. */
 export const arenaLifetimes = pausable(function* (graph: Graph): Pausable<Lifetime[]> {
+  requireArgument("arenaLifetimes", graph, GRAPH);
   const lifetimes = new Map<number, Lifetime>();
   for (const { storage } of graph.inputs.values())
     if (storage.kind === "arena") lifetimes.set(storage.id, { storage, first: 0, last: 0 });

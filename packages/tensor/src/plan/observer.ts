@@ -1,4 +1,12 @@
-import type { Device, ProgramInfo, RunTimes } from "@vd/kernels-native";
+import {
+  type Device,
+  FUNCTION,
+  having,
+  optional,
+  type ProgramInfo,
+  type RunTimes,
+  requireArgument,
+} from "@vd/kernels-native";
 import type { GraphLayout } from "./layout";
 
 /** A plan on a device, as its observer sees it. */
@@ -22,7 +30,11 @@ export interface WorkObserver {
   planFreed(plan: LoadedPlan): void;
 }
 
+const OBSERVER = optional(having("an observer", ["scope"]));
+
 /** Runs `body` as the part `name` of the work that `observer` watches; without an observer it just runs. */
 export function observed<T>(observer: WorkObserver | undefined, name: string, body: () => T): T {
+  requireArgument("observed observer", observer, OBSERVER);
+  requireArgument("observed body", body, FUNCTION);
   return observer ? observer.scope(name, body) : body();
 }

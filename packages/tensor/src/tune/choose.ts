@@ -1,4 +1,4 @@
-import { type Device, VdError } from "@vd/kernels-native";
+import { DEVICE_KINDS, type Device, OBJECT, oneOfThese, requireFields, TEXT, VdError } from "@vd/kernels-native";
 import { type Pausable, pausable, runInSlices } from "../pausable";
 import type { GraphLayout } from "../plan/layout";
 import type { Row } from "../row";
@@ -15,9 +15,12 @@ export type Tuning = TuningTable | false | undefined;
  *
  * @throws VdError `unsupported` for a table of another device
  */
-export function tuningTableFor({ kind, name }: Pick<Device, "kind" | "name">, tuning: Tuning): TuningTable | undefined {
+export function tuningTableFor(device: Pick<Device, "kind" | "name">, tuning: Tuning): TuningTable | undefined {
+  requireFields("tuningTableFor", device, { kind: oneOfThese(DEVICE_KINDS), name: TEXT });
+  const { kind, name } = device;
   if (kind === "cpu" || tuning === false) return undefined;
   if (tuning === undefined) return defaultTuningTable(name);
+  requireFields("tuning", tuning, { device: TEXT, entries: OBJECT });
   if (tuning.device === name) return tuning;
   throw new VdError({
     code: "unsupported",

@@ -1,3 +1,4 @@
+import { requireArgument, TEXT } from "@vd/kernels-native";
 import h200 from "./defaults/nvidia-h200.json";
 import type { TuningTable } from "./table";
 
@@ -6,5 +7,6 @@ const TABLES: readonly TuningTable[] = [h200];
 
 /** The table that comes with the package for a device, by its name; undefined if there is none. */
 export function defaultTuningTable(device: string): TuningTable | undefined {
+  requireArgument("defaultTuningTable", device, TEXT);
   return TABLES.find((table) => table.device === device);
 }

@@ -1,4 +1,5 @@
-import { type AttrSpec, OPS, type OpId, slotsOf } from "@vd/kernels-native";
+import { type AttrSpec, OPS, type OpId } from "@vd/kernels-native";
+import { slotsOf } from "@vd/kernels-native/contract";
 import type { Row } from "../row";
 import type { Tensor } from "../tensor";
 

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { VdError } from "@vd/kernels-native";
+import { PATH, requireArgument, VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { placeFileSync } from "../files/whole-file";
 
@@ -99,11 +99,12 @@ export function readTuningTable(path: string): TuningTable {
 /**
  * Writes a table, whole or not at all, its entries in order.
  *
- * @throws VdError `io`
+ * @throws VdError `io`; `attr` for what is no path or no table
  */
 export function writeTuningTable(path: string, table: TuningTable): void {
-  const { device, driverVersion, kernelHash } = table;
-  const entries = Object.fromEntries(Object.entries(table.entries).sort(([a], [b]) => (a < b ? -1 : 1)));
+  requireArgument("writeTuningTable", path, PATH);
+  const { device, driverVersion, kernelHash, entries: unordered } = checkTuningTable(table);
+  const entries = Object.fromEntries(Object.entries(unordered).sort(([a], [b]) => (a < b ? -1 : 1)));
   const json = `${JSON.stringify({ device, driverVersion, kernelHash, entries }, null, 2)}\n`;
   placeFileSync(path, (descriptor) => writeFileSync(descriptor, json));
 }

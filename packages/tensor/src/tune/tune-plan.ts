@@ -1,5 +1,17 @@
-import { type Device, throwIfAborted } from "@vd/kernels-native";
+import {
+  COUNT,
+  type Device,
+  FLAG,
+  FUNCTION,
+  OBJECT,
+  optional,
+  requireFields,
+  SIGNAL,
+  throwIfAborted,
+} from "@vd/kernels-native";
 import { withCallbacks } from "../callbacks";
+import { requireDevice } from "../devices/require-device";
+import { GRAPH } from "../graph";
 import type { GraphLayout } from "../plan/layout";
 import { Plan } from "../plan/plan";
 import { rowKey } from "./row-key";
@@ -28,6 +40,11 @@ export interface TuneOptions {
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: TuningProgress) => void) | undefined;
 }
+
+const OPTIONS = {
+  ...{ repeats: optional(COUNT), known: optional(OBJECT), batchInvariant: optional(FLAG) },
+  ...{ fill: optional(FUNCTION), onProgress: optional(FUNCTION), signal: optional(SIGNAL) },
+};
 
 const DEFAULT_REPEATS = 3;
 
@@ -109,6 +126,9 @@ export async function tunePlan(
   layout: GraphLayout,
   options: TuneOptions = {},
 ): Promise<Record<string, TuningEntry>> {
+  requireDevice("tunePlan", device);
+  requireFields("tunePlan layout", layout, { graph: GRAPH, byteOffsets: OBJECT });
+  requireFields("tunePlan", options, OPTIONS);
   return withCallbacks(options, ["onProgress"], "tuning", (watched) => tuneKeys(device, layout, watched));
 }
 

@@ -1,9 +1,9 @@
-import { allocateBuffer, type DeviceBuffer, type DType } from "@vd/kernels-native";
+import { allocateBuffer, type DeviceBuffer, type DType, FUNCTION, requireArgument } from "@vd/kernels-native";
 import { makeStorage } from "../graph";
 import { toBfloat16Array, toFloat16Array } from "../half";
 import { decodeStored } from "../host";
 import { type Pausable, runAtOnce, runInSlices } from "../pausable";
-import { packedBytes, type Storage, type Tensor } from "../tensor";
+import { packedBytes, requireTensor, type Storage, type Tensor } from "../tensor";
 
 /** Changes one row of a weight: the numbers of one output channel, in place. */
 export type ChangeRow = (numbers: Float32Array, row: number) => void;
@@ -73,5 +73,7 @@ export class ChangedStorage implements Storage {
 /** Returns a weight with changed rows, in its own type; the sums are made when a plan that uses it is loaded. weight: packed, in float32,
  *  float16 or bfloat16. */
 export function changedWeight(weight: Tensor, change: ChangeRow): Tensor {
+  requireTensor("changedWeight", weight);
+  requireArgument("changedWeight change", change, FUNCTION);
   return { ...weight, storage: new ChangedStorage(`${weight.storage.name} (changed)`, weight, change), byteOffset: 0 };
 }

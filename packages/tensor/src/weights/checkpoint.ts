@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { requireOptions, shown, VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { type Pausable, pausable } from "../pausable";
-import { shown } from "../shown";
 import { beginning, isObjectText, JsonMembers, type JsonRules, parseValue } from "./json-members";
 import { SafetensorsFile } from "./safetensors-file";
 import { type SafetensorsEntry, tensorPlace } from "./safetensors-header";
@@ -177,10 +176,9 @@ function* openShards(indexPath: string): Pausable<Checkpoint> {
  * console.log(checkpoint.entries.size, "tensors in", checkpoint.files.length, "files");
  * ```
  */
-export const openCheckpoint = pausable(function* (
-  path: string,
-  { variant }: CheckpointOptions = {},
-): Pausable<Checkpoint> {
+export const openCheckpoint = pausable(function* (path: string, options: CheckpointOptions = {}): Pausable<Checkpoint> {
+  requireOptions("openCheckpoint", options);
+  const { variant } = options;
   const file = describe(path).isDirectory() ? findInFolder(path, variant) : path;
   if (file.endsWith(".json")) return yield* openShards(file);
   const single = yield* SafetensorsFile.open.inPieces(file);

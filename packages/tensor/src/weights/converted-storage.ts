@@ -1,6 +1,7 @@
 import { allocateBuffer, type DeviceBuffer } from "@vd/kernels-native";
 import { makeStorage } from "../graph";
 import type { Storage } from "../tensor";
+import { requireArray } from "../typed-arrays";
 
 /** Where stored elements lie, and what they are as float32. */
 export interface StoredElements {
@@ -47,5 +48,8 @@ export class ConvertedStorage implements Storage {
 }
 
 /** float64 elements rounded to float32. */
-export const decodeFloat64 = ({ buffer, byteOffset, byteLength }: Uint8Array): Float32Array =>
-  Float32Array.from(new Float64Array(buffer, byteOffset, byteLength / Float64Array.BYTES_PER_ELEMENT));
+export function decodeFloat64(bytes: Uint8Array): Float32Array {
+  requireArray("decodeFloat64", bytes, "Uint8Array");
+  const { buffer, byteOffset, byteLength } = bytes;
+  return Float32Array.from(new Float64Array(buffer, byteOffset, byteLength / Float64Array.BYTES_PER_ELEMENT));
+}

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { having, numberFrom, optional, requireFields, VdError } from "@vd/kernels-native";
 
 /** A convolution's weights and the running statistics of the batch norm behind it; all vectors are [K]. */
 export interface BatchNormFold {
@@ -23,6 +23,12 @@ export interface FoldedWeights {
 
 /** All of a fold but the filters. */
 export type BatchNormVectors = Omit<BatchNormFold, "weight">;
+
+const NUMBERS = having("a list of numbers", ["length"]);
+const VECTORS = {
+  ...{ scale: NUMBERS, shift: NUMBERS, mean: NUMBERS, variance: NUMBERS },
+  ...{ bias: optional(NUMBERS), eps: numberFrom(0) },
+};
 
 function checkVectors({ bias, scale, shift, mean, variance }: BatchNormVectors): void {
   const channels = scale.length;
@@ -71,6 +77,7 @@ export function foldedBias(vectors: BatchNormVectors): Float32Array {
  * @throws VdError `shape`
  */
 export function foldBatchNorm(layers: BatchNormFold): FoldedWeights {
+  requireFields("foldBatchNorm", layers, { ...VECTORS, weight: NUMBERS });
   checkLengths(layers);
   const { weight, scale } = layers;
   const channels = scale.length;

@@ -1,4 +1,4 @@
-import type { Storage, Tensor } from "../tensor";
+import { requireTensor, type Storage, type Tensor } from "../tensor";
 
 /** The learned scale and shift of a batch norm, [K] each: the size of what it leaves. */
 export interface FoldedNorm {
@@ -14,4 +14,7 @@ export function noteFoldedNorm(bias: Tensor, norm: FoldedNorm): void {
 }
 
 /** Returns the batch norm that was folded into a convolution with that bias; undefined if none was. */
-export const foldedNorm = (bias: Tensor): FoldedNorm | undefined => BY_BIAS.get(bias.storage);
+export function foldedNorm(bias: Tensor): FoldedNorm | undefined {
+  requireTensor("foldedNorm", bias);
+  return BY_BIAS.get(bias.storage);
+}

@@ -1,5 +1,6 @@
+import { oneOfThese, optional, requireFields } from "@vd/kernels-native";
 import type { Pausable } from "../pausable";
-import type { Tensor } from "../tensor";
+import { TENSOR, type Tensor } from "../tensor";
 import { codeScale, valuesOf } from "./code-scale";
 
 /** A linear layer with a gated activation behind a LayerNorm. */
@@ -26,6 +27,11 @@ const REACH = 4;
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 /** gelu(x) is x · Φ(x), and Φ is nearly a sigmoid. Source: https://arxiv.org/abs/1606.08415. */
 const GATES = { geglu: (x: number) => x * sigmoid(1.702 * x), swiglu: (x: number) => x * sigmoid(x) } as const;
+
+const LAYER = {
+  ...{ normWeight: TENSOR, normBias: optional(TENSOR), weight: TENSOR, bias: optional(TENSOR) },
+  act: oneOfThese(Object.keys(GATES)),
+};
 
 /** Mean and deviation of a normally distributed number. */
 interface Spread {
@@ -76,6 +82,7 @@ function* largestOf({ normWeight, normBias, weight, bias, act }: GatedLayer): Pa
  * 1024 times as large as is expected, and full precision down to 1/28 of that. It is made when a plan that uses it is loaded.
  */
 export function gatedScale(layer: GatedLayer): Tensor {
+  requireFields("gatedScale", layer, LAYER);
   const { normWeight, normBias, weight, bias } = layer;
   const sources = [normWeight, normBias, weight, bias].filter((each) => each !== undefined);
   return codeScale(weight.storage.name, sources, () => largestOf(layer));

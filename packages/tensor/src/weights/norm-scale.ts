@@ -1,5 +1,5 @@
 import type { Pausable } from "../pausable";
-import type { Tensor } from "../tensor";
+import { requireTensor, type Tensor } from "../tensor";
 import { codeScale, valuesOf } from "./code-scale";
 
 /** Deviations of a normalised number that float8 codes have room for. Few numbers of a picture are beyond 10; float8's smallest
@@ -24,5 +24,7 @@ function* largestOf(weight: Tensor, bias: Tensor): Pausable<number> {
  * weight, bias: [C], in a float type, e.g. from {@link Weights}.
  */
 export function normScale(weight: Tensor, bias: Tensor): Tensor {
+  requireTensor("normScale weight", weight);
+  requireTensor("normScale bias", bias);
   return codeScale(weight.storage.name, [weight, bias], () => largestOf(weight, bias));
 }

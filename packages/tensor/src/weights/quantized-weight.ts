@@ -1,9 +1,21 @@
-import { allocateBuffer, countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import {
+  allocateBuffer,
+  countOf,
+  type DeviceBuffer,
+  type DType,
+  FLAG,
+  FUNCTION,
+  oneOfThese,
+  optional,
+  QUANTIZED,
+  requireFields,
+  VdError,
+} from "@vd/kernels-native";
 import { FLOAT8_E4M3_MAX, toFloat8Array } from "../float8";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
 import { type Pausable, runAtOnce, runInSlices } from "../pausable";
-import { elementBytes, type Storage, type Tensor } from "../tensor";
+import { elementBytes, requireTensor, type Storage, type Tensor } from "../tensor";
 import type { ChangeRow } from "./changed-storage";
 import { foldUpsampling } from "./upsampling-filter";
 
@@ -153,6 +165,8 @@ class QuantizedStorage implements Storage {
   }
 }
 
+const ROUNDING = { dtype: optional(oneOfThese(QUANTIZED)), blocks: optional(FLAG), change: optional(FUNCTION) };
+
 /**
  * A weight as `linear_q8` and `conv_q8` take it, rounded as `quantize` does it, a scale for each row. It is made when a plan
  * that uses it is loaded.
@@ -171,12 +185,11 @@ class QuantizedStorage implements Storage {
  */
 export function quantizeWeight(
   weight: Tensor,
-  {
-    dtype = "f8e4m3",
-    blocks = false,
-    change,
-  }: { dtype?: QuantizedType; blocks?: boolean; change?: ChangeRow | undefined } = {},
+  options: { dtype?: QuantizedType; blocks?: boolean; change?: ChangeRow | undefined } = {},
 ): QuantizedWeight {
+  requireTensor("quantizeWeight", weight);
+  requireFields("quantizeWeight", options, ROUNDING);
+  const { dtype = "f8e4m3", blocks = false, change } = options;
   const [rows, count] = [weight.dims[0]!, countOf(weight.dims)];
   const groups = blocks ? Math.ceil(count / rows / BLOCK) : 1;
   const quantization = new Quantization(weight, dtype, blocks ? BLOCK : count / rows, rows * groups, change);
@@ -217,8 +230,11 @@ function tensorsOf(
  */
 export function quantizeUpsamplingWeight(
   weight: Tensor,
-  { dtype = "f8e4m3", change }: { dtype?: QuantizedType; change?: ChangeRow | undefined } = {},
+  options: { dtype?: QuantizedType; change?: ChangeRow | undefined } = {},
 ): QuantizedWeight {
+  requireTensor("quantizeUpsamplingWeight", weight);
+  requireFields("quantizeUpsamplingWeight", options, ROUNDING);
+  const { dtype = "f8e4m3", change } = options;
   const [k, c, ...sizes] = weight.dims as [number, number, ...number[]];
   if (`${sizes}` !== "1,3,3")
     throw new VdError({

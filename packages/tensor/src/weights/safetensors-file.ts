@@ -1,9 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { VdError } from "@vd/kernels-native";
+import { shown, VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { nearestNames } from "../nearest-names";
 import { type Pausable, pausable } from "../pausable";
-import { shown } from "../shown";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, tensorPlace } from "./safetensors-header";
 import { toFloat32, toFloat64 } from "./to-float";
 

@@ -1,6 +1,5 @@
-import { VdError } from "@vd/kernels-native";
+import { shown, VdError } from "@vd/kernels-native";
 import type { Pausable } from "../pausable";
-import { shown } from "../shown";
 import { beginning, duplicateIn, isObjectText, JsonMembers, type JsonRules, parseValue } from "./json-members";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 

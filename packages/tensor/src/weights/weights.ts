@@ -1,4 +1,14 @@
-import { countOf, type DType, mapFile, VdError } from "@vd/kernels-native";
+import {
+  countOf,
+  type DType,
+  FUNCTION,
+  having,
+  listOf,
+  mapFile,
+  requireArgument,
+  TEXT,
+  VdError,
+} from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
 import { nearestNames } from "../nearest-names";
@@ -36,6 +46,9 @@ interface Shared {
   /** Makes a weight that is asked for. */
   make?: MakeWeight;
 }
+
+/** Weights by their names. */
+const MAP = having("a Map of weights by their names", ["get", "has", "keys"]);
 
 /** Makes a weight by its whole name and shape. */
 export type MakeWeight = (name: string, dims: readonly number[]) => WeightEntry;
@@ -97,8 +110,11 @@ function* entriesOf(checkpoint: Checkpoint): Pausable<FoundWeights> {
 }
 
 /** Returns the sentence about weights in float64. label: the file. */
-export const roundedNotice = (label: string, names: readonly string[]): string =>
-  `${label}: weights stored in float64 are rounded to float32, ${names.length} in all: ${someOf(names)}.`;
+export function roundedNotice(label: string, names: readonly string[]): string {
+  requireArgument("roundedNotice label", label, TEXT);
+  requireArgument("roundedNotice names", names, listOf(TEXT));
+  return `${label}: weights stored in float64 are rounded to float32, ${names.length} in all: ${someOf(names)}.`;
+}
 
 /** A packed tensor as float32, converted when it is needed. */
 function inFloat32(part: Tensor): Tensor {
@@ -156,12 +172,16 @@ export class Weights {
     entries: ReadonlyMap<string, WeightEntry>,
     notices: readonly string[] = [],
   ): Weights {
+    requireArgument("Weights.fromEntries label", label, TEXT);
+    requireArgument("Weights.fromEntries entries", entries, MAP);
     const empty = { otherTypes: new Map(), used: new Set<string>(), merged: new Map() };
     return new Weights({ label, entries, ...empty, notices: [...notices] }, "");
   }
 
   /** Weights that are made as modules ask for them, each once: a model without files, for measurements. label: for messages. */
   static made(label: string, make: MakeWeight): Weights {
+    requireArgument("Weights.made label", label, TEXT);
+    requireArgument("Weights.made make", make, FUNCTION);
     const empty = {
       entries: new Map(),
       otherTypes: new Map(),

@@ -1,8 +1,19 @@
 import { writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { requireText, throwIfAborted, VdError } from "@vd/kernels-native";
+import {
+  FUNCTION,
+  OBJECT,
+  optional,
+  requireArgument,
+  requireFields,
+  requireText,
+  SIGNAL,
+  shown,
+  TEXT,
+  throwIfAborted,
+  VdError,
+} from "@vd/kernels-native";
 import { fillSynced, placeFile, placeFileSync } from "../files/whole-file";
-import { shown } from "../shown";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 import { tensorPlace } from "./safetensors-header";
 
@@ -58,6 +69,8 @@ function refused(path: string, name: string, code: "weights" | "dtype" | "shape"
   return new VdError({ code, where: tensorPlace(path, name), expected, got });
 }
 
+const TENSOR_TO_WRITE = { name: TEXT, shape: { expected: "a list of sizes", fits: Array.isArray } };
+
 function plan(path: string, tensors: Iterable<TensorToWrite>): Planned[] {
   const names = new Set<string>(["__metadata__"]);
   const planned: Planned[] = [];
@@ -65,6 +78,7 @@ function plan(path: string, tensors: Iterable<TensorToWrite>): Planned[] {
   if (typeof tensors !== "object" || tensors === null || !(Symbol.iterator in tensors))
     throw new VdError({ code: "attr", where: "tensors", expected: "a list of tensors to write", got: shown(tensors) });
   for (const tensor of tensors) {
+    requireFields("tensors", tensor, TENSOR_TO_WRITE);
     const { name, dtype, shape } = tensor;
     if (names.has(name)) throw refused(path, name, "weights", "a name of its own", "one that is taken");
     names.add(name);
@@ -136,6 +150,7 @@ export function writeSafetensors(
   tensors: Iterable<TensorToWrite>,
   metadata?: Readonly<Record<string, string>>,
 ): void {
+  requireArgument("writeSafetensors metadata", metadata, optional(OBJECT));
   const planned = plan(path, tensors);
   placeFileSync(path, (descriptor) => {
     writeAll(descriptor, encodeHeader(planned, metadata));
@@ -152,13 +167,17 @@ export interface StreamOptions {
   onWritten?: ((bytes: number) => void) | undefined;
 }
 
+const STREAM = { metadata: optional(OBJECT), signal: optional(SIGNAL), onWritten: optional(FUNCTION) };
+
 /** Does what {@link writeSafetensors} does, off the event loop, for files of gigabytes: one tensor is in memory at a time if `data`
  *  are functions. */
 export async function streamSafetensors(
   path: string,
   tensors: Iterable<TensorToWrite>,
-  { metadata, signal, onWritten }: StreamOptions = {},
+  options: StreamOptions = {},
 ): Promise<void> {
+  requireFields("streamSafetensors", options, STREAM);
+  const { metadata, signal, onWritten } = options;
   const planned = plan(path, tensors);
   const fill = async (file: FileHandle) => {
     await file.writeFile(encodeHeader(planned, metadata));

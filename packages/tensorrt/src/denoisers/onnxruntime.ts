@@ -1,4 +1,4 @@
-import { throwIfAborted } from "@vd/kernels-native";
+import { requireOptions, throwIfAborted } from "@vd/kernels-native";
 import type { Denoiser, DenoiserFactory, DenoiserRequest } from "@vd/svd-pipeline";
 import type { ExportPrecision } from "../export/export-model";
 import { checkProviders, loadOrt } from "../ort/runtime";
@@ -51,6 +51,7 @@ export async function openUnetSession(
  * ```
  */
 export function onnxruntime(options: OnnxRuntimeOptions = {}): DenoiserFactory {
+  requireOptions("onnxruntime", options);
   return {
     name: "onnxruntime",
     async prepare() {

@@ -1,4 +1,4 @@
-import { type Device, isVdError, openDevice, VdError } from "@vd/kernels-native";
+import { type Device, isVdError, openDevice, requireOptions, VdError } from "@vd/kernels-native";
 import type { Denoiser, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "@vd/svd-pipeline";
 import type { ExportPrecision } from "../export/export-model";
 import { readModel } from "../onnx/read-model";
@@ -30,7 +30,9 @@ export interface TensorRtOptions {
   readonly gpu?: EngineGpu | undefined;
 }
 
-function checkOptions({ fallback, runner }: TensorRtOptions): void {
+function checkOptions(options: TensorRtOptions): void {
+  requireOptions("tensorrt", options);
+  const { fallback, runner } = options;
   const wrong = (where: string, expected: string, got: unknown) =>
     new VdError({ code: "attr", where, expected, got: JSON.stringify(got) });
   if (fallback !== undefined && fallback !== "cuda") throw wrong("fallback", '"cuda" or nothing', fallback);

@@ -1,4 +1,5 @@
-import { type AttrSpec, OPS, type OpDefinition, slotsOf } from "@vd/kernels-native";
+import { type AttrSpec, OPS, type OpDefinition } from "@vd/kernels-native";
+import { slotsOf } from "@vd/kernels-native/contract";
 import { decodeStored, packedBytes, type Row, type Tensor, toFloat16Array } from "@vd/tensor";
 import type { GraphWriter } from "../onnx/graph-writer";
 import { ELEMENT_TYPES, type ElementType } from "../onnx/schema";

@@ -1,4 +1,4 @@
-import { OPS, type OpDefinition, type OpId } from "@vd/kernels-native";
+import { FUNCTION, OBJECT, OPS, type OpDefinition, type OpId, optional, requireFields, TEXT } from "@vd/kernels-native";
 import { Graph, type Row, type Tensor } from "@vd/tensor";
 import { type Axis, GraphWriter } from "../onnx/graph-writer";
 import type { ElementType } from "../onnx/schema";
@@ -26,6 +26,8 @@ export interface ExportedGraph {
   readonly onRow?: (done: number, total: number) => void;
 }
 
+const EXPORTED = { build: FUNCTION, type: TEXT, ports: optional(OBJECT), onRow: optional(FUNCTION) };
+
 /** Dimensions of an input or output in the model. */
 export type PortShape = readonly number[];
 
@@ -35,6 +37,7 @@ export type PortShape = readonly number[];
  * @throws VdError `unsupported` naming the first row that has no ONNX form; nothing is left out
  */
 export function exportGraph(exported: ExportedGraph): GraphWriter {
+  requireFields("exportGraph", exported, EXPORTED);
   const recording = new Graph();
   exported.build(recording);
   const writer = new GraphWriter();

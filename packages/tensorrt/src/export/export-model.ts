@@ -1,9 +1,19 @@
-import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { throwIfAborted, VdError } from "@vd/kernels-native";
+import {
+  FUNCTION,
+  listOf,
+  optional,
+  PATH,
+  requireArgument,
+  requireFields,
+  SIGNAL,
+  TEXT,
+  throwIfAborted,
+  VdError,
+} from "@vd/kernels-native";
 import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
-import { makeFolder, withCallbacks } from "@vd/tensor";
+import { fileError, makeFolder, statIfThere, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
@@ -54,6 +64,8 @@ export interface ExportOptions {
   readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
 }
 
+const OPTIONS = { parts: optional(listOf(TEXT)), signal: optional(SIGNAL), onProgress: optional(FUNCTION) };
+
 /** An opened model with its forward functions. */
 export interface ExportSource {
   readonly components: ModelComponents;
@@ -64,13 +76,17 @@ export interface ExportSource {
 const FULL_SIZE = { width: 1024, height: 576 };
 const SMALL_SAMPLE = 256;
 
+const refuseModel = (path: string) => (error: unknown) => {
+  throw fileError(path, "a model's folder or file", error);
+};
+
 /**
  * Opens a model folder, or a checkpoint in one file.
  *
  * @throws VdError `io`, `weights`, `unsupported`
  */
 export async function openSource(path: string, precision: ExportPrecision): Promise<ExportSource> {
-  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const isFile = (await statIfThere(path).catch(refuseModel(path)))?.isFile() === true;
   const components = await (isFile ? openSingleFile(path) : openModelFolder(path, precision));
   return { components, models: makeModels(components) };
 }
@@ -117,7 +133,11 @@ function partGraph(part: Part, { components, models }: ExportSource, shape: Part
 }
 
 /** The file of a part in an export's folder. */
-export const partPath = (dir: string, part: Part): string => join(dir, `${part}.onnx`);
+export function partPath(dir: string, part: Part): string {
+  requireArgument("partPath dir", dir, PATH);
+  checkChoice("part", PARTS, part);
+  return join(dir, `${part}.onnx`);
+}
 
 /**
  * Exports one part into `dir`.
@@ -192,6 +212,9 @@ async function makeExportFolder(dir: string): Promise<void> {
  * ```
  */
 export async function exportModel(modelDir: string, dir: string, options: ExportOptions = {}): Promise<WrittenModel[]> {
+  requireArgument("exportModel modelDir", modelDir, PATH);
+  requireArgument("exportModel dir", dir, PATH);
+  requireFields("exportModel", options, OPTIONS);
   const { parts = PARTS, precision = "fp32" } = options;
   checkChoice("precision", PRECISIONS, precision);
   for (const part of parts) checkChoice("parts", PARTS, part);

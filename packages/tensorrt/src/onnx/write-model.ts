@@ -1,7 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
-import { throwIfAborted, VdError } from "@vd/kernels-native";
+import {
+  FUNCTION,
+  having,
+  OBJECT,
+  optional,
+  PATH,
+  requireArgument,
+  requireFields,
+  SIGNAL,
+  TEXT,
+  throwIfAborted,
+  VdError,
+} from "@vd/kernels-native";
 import type { Axis, GraphWriter, Initializer } from "./graph-writer";
 import { ELEMENT_TYPES, EXTERNAL, encodeModel, type TensorProto, type ValueInfoProto } from "./schema";
 
@@ -30,6 +42,11 @@ export interface WriteOptions {
   /** Bytes of weights written so far, and of all. */
   readonly onProgress?: ((bytes: number, totalBytes: number) => void) | undefined;
 }
+
+const WRITE = {
+  ...{ name: TEXT, metadata: optional(OBJECT) },
+  ...{ signal: optional(SIGNAL), onProgress: optional(FUNCTION) },
+};
 
 /** The files of a written model. */
 export interface WrittenModel {
@@ -148,6 +165,9 @@ async function writeFileWith(path: string, body: (handle: FileHandle) => Promise
  * @throws VdError `io`, `attr`, `cancelled`
  */
 export async function writeModel(path: string, graph: GraphWriter, options: WriteOptions): Promise<WrittenModel> {
+  requireArgument("writeModel", path, PATH);
+  requireArgument("writeModel graph", graph, having("a graph of exportGraph", ["initializers"]));
+  requireFields("writeModel", options, WRITE);
   checkOpset(options.opset ?? DEFAULT_OPSET);
   const dataPath = `${path}.data`;
   const { placed, fileBytes } = place(graph.initializers.values());

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { VdError } from "@vd/kernels-native";
+import { having, requireArgument, VdError } from "@vd/kernels-native";
 import type * as Ort from "onnxruntime-node";
 import type { OrtModule } from "./ort-module";
 
@@ -39,6 +39,11 @@ export function loadOrt(load: (name: string) => unknown = createRequire(import.m
 
 /** The providers that the installed runtime was built with. Their libraries may still be missing. */
 export function listProviders(ort: OrtModule): Provider[] {
+  requireArgument(
+    "listProviders",
+    ort,
+    having("ONNX Runtime's module", ["listSupportedBackends"], "loadOrt loads it."),
+  );
   const names = ort.listSupportedBackends().map(({ name }) => name);
   return PROVIDERS.filter((provider) => names.includes(provider));
 }

@@ -1,3 +1,4 @@
+import { PATH, requireFields } from "@vd/kernels-native";
 import type { VaeConfig } from "@vd/vae-opt";
 import type { ExportSource } from "../export/export-model";
 import { type ExportPrecision, exportPart, openSource, partPath, shapeOf } from "../export/export-model";
@@ -38,6 +39,7 @@ export class OnnxModels {
    * @throws VdError as the export and {@link OnnxSession.open} do
    */
   static async open(options: OnnxModelsOptions): Promise<OnnxModels> {
+    requireFields("OnnxModels.open", options, { modelDir: PATH, workDir: PATH });
     const { modelDir, workDir, precision = "fp32", parts = PARTS } = options;
     const source = await openSource(modelDir, precision);
     const sessions = new Map<Part, OnnxSession>();

@@ -1,3 +1,4 @@
+import { having, requireArgument, requireOptions } from "@vd/kernels-native";
 import {
   clipPixelValues,
   createSampler,
@@ -77,6 +78,12 @@ async function denoise(
  * @throws VdError
  */
 export async function wholeRun(models: OnnxModels, options: WholeRunOptions): Promise<WholeRun> {
+  requireArgument(
+    "wholeRun models",
+    models,
+    having("an OnnxModels", ["source", "sizes"], "OnnxModels.open opens one."),
+  );
+  requireOptions("wholeRun", options);
   const { components } = models.source;
   const { frames, width, height } = models.sizes;
   const config = models.vaeConfig;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { environment, VdError } from "@vd/kernels-native";
+import { environment, listOf, OBJECT, optional, requireFields, TEXT, VdError } from "@vd/kernels-native";
 
 /** An installed TensorRT: its builder, and its version as [major, minor, patch]. */
 export interface TensorRt {
@@ -21,6 +21,11 @@ export interface SearchOptions {
   /** Where Python keeps packages besides its active environment. */
   readonly pythonPrefixes?: readonly string[] | undefined;
 }
+
+const SEARCH = {
+  folders: optional(OBJECT),
+  ...{ systemFolders: optional(listOf(TEXT)), pythonPrefixes: optional(listOf(TEXT)) },
+};
 
 /** Where Debian packages and containers put TensorRT's programs, then its libraries. */
 const SYSTEM_FOLDERS = [
@@ -47,11 +52,13 @@ function pipFolders(prefix: string): string[] {
 }
 
 /** All folders that are searched, in order. */
-export function searchFolders({
-  folders = environment.toolFolders(),
-  systemFolders = SYSTEM_FOLDERS,
-  pythonPrefixes = [join(homedir(), ".local"), "/usr/local", "/usr"],
-}: SearchOptions = {}): string[] {
+export function searchFolders(options: SearchOptions = {}): string[] {
+  requireFields("searchFolders", options, SEARCH);
+  const {
+    folders = environment.toolFolders(),
+    systemFolders = SYSTEM_FOLDERS,
+    pythonPrefixes = [join(homedir(), ".local"), "/usr/local", "/usr"],
+  } = options;
   const { tensorRtHome, path, libraryPath, pythonPrefix } = folders;
   const home = tensorRtHome === "" ? [] : [join(tensorRtHome, "bin"), join(tensorRtHome, "lib"), tensorRtHome];
   const prefixes = [pythonPrefix, ...pythonPrefixes].filter((prefix) => prefix !== "");

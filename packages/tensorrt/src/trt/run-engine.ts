@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { having, listOf, OBJECT, optional, PATH, requireFields, SIGNAL, VdError } from "@vd/kernels-native";
 import type { ModelInfo, Port } from "../onnx/read-model";
 import { type InputNumbers, storedNumbers } from "../onnx/stored-numbers";
 import type { Numbers } from "../ort/session";
@@ -16,6 +16,9 @@ export interface EngineRunOptions {
   readonly deviceId?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+const MODEL = { inputs: listOf(OBJECT) };
+const RUN = { tensorRt: having("TensorRT", ["trtexec"], "findTensorRt finds it."), signal: optional(SIGNAL) };
 
 function bytesOf({ name, type }: Port, given: InputNumbers | undefined, where: string): Uint8Array {
   if (!given) throw new VdError({ code: "attr", where, expected: `an input ${name}`, got: "none" });
@@ -57,8 +60,13 @@ export async function runEngine(
   engine: Engine,
   model: ModelInfo,
   inputs: Readonly<Record<string, InputNumbers>>,
-  { tensorRt, deviceId, signal }: EngineRunOptions,
+  options: EngineRunOptions,
 ): Promise<Record<string, Numbers>> {
+  requireFields("runEngine engine", engine, { path: PATH });
+  requireFields("runEngine model", model, MODEL);
+  requireFields("runEngine inputs", inputs, {});
+  requireFields("runEngine", options, RUN);
+  const { tensorRt, deviceId, signal } = options;
   const dir = await mkdtemp(join(tmpdir(), "vd-trt-"));
   try {
     const files = [];

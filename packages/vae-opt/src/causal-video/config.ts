@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
+import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH } from "@vd/tensor";
 
 /** What describes a causal video autoencoder. */
 export interface CausalVaeConfig {

@@ -1,5 +1,4 @@
-import { VdError } from "@vd/kernels-native";
-import { shownJson } from "@vd/tensor";
+import { shownJson, VdError } from "@vd/kernels-native";
 import { NORM_GROUPS, parseVaeConfig, type VaeConfig } from "../temporal-decoder/config";
 
 /** What `vae/config.json` says of an AutoencoderKL. */

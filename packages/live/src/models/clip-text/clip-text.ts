@@ -1,4 +1,4 @@
-import { countOf, VdError } from "@vd/kernels-native";
+import { COUNT, countOf, VdError } from "@vd/kernels-native";
 import {
   clipLayer,
   decodeStored,
@@ -7,6 +7,7 @@ import {
   layerNorm,
   type PausableModule,
   pausable,
+  requireLayer,
   type Tensor,
   type Weights,
 } from "@vd/tensor";
@@ -32,12 +33,15 @@ function rowOf({ storage, byteOffset, dims, dtype }: Tensor, row: number): Float
   return decodeStored(buffer.readSync(new Uint8Array(bytes), base + byteOffset + row * bytes), dtype);
 }
 
+const CONFIG = { hiddenSize: COUNT, maxTokens: COUNT, vocabSize: COUNT, numLayers: COUNT };
+
 /**
  * Makes the encoder from its weights. Source: transformers models/clip/modeling_clip.py CLIPTextModel.
  *
  * @throws VdError `weights` for weights that do not fit
  */
 export function clipText(root: Weights, config: ClipTextConfig): ClipText {
+  requireLayer("clipText", root, config, CONFIG);
   const { hiddenSize: channels, maxTokens, vocabSize, numLayers, layerNormEps: eps } = config;
   const w = root.has("text_model.final_layer_norm.weight") ? root.at("text_model") : root;
   const table = w.tensor("embeddings.token_embedding.weight", [vocabSize, channels]);

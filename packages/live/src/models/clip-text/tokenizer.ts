@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { OBJECT, requireFields, VdError } from "@vd/kernels-native";
 
 /** What a tokenizer's files say. */
 export interface ClipTokenizerFiles {
@@ -106,7 +106,9 @@ function joinAll(parts: readonly string[], pair: string): string[] {
  * console.log(tokenizer.encode("AB a")); // [0, 5, 3, 1, 1, 1]
  * ```
  */
-export function clipTokenizer({ vocab, merges, pad = END, maxTokens }: ClipTokenizerFiles): ClipTokenizer {
+export function clipTokenizer(files: ClipTokenizerFiles): ClipTokenizer {
+  requireFields("clipTokenizer", files, { vocab: OBJECT });
+  const { vocab, merges, pad = END, maxTokens } = files;
   const tokens = new Map(Object.entries(vocab));
   for (const name of [BEGIN, END, pad]) {
     const token = tokens.get(name);

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { COUNT, listOf, OBJECT, VdError } from "@vd/kernels-native";
 import {
   conv,
   describe,
@@ -9,6 +9,7 @@ import {
   type Pausable,
   type PausableModule,
   pausable,
+  requireLayer,
   SharedChannels,
   type Tensor,
   type Weights,
@@ -79,6 +80,7 @@ export const unet2dCondition = pausable(function* (
   w: Weights,
   config: Unet2dConditionConfig,
 ): Pausable<Unet2dCondition> {
+  requireLayer("unet2dCondition", w, config, { levels: listOf(OBJECT), inChannels: COUNT, outChannels: COUNT });
   const { levels, inChannels, outChannels, normGroups: groups, normEps: eps } = config;
   const shared: SharedConditions = { time: new SharedChannels(), text: new SharedChannels() };
   const parts = { config, shared };

@@ -1,4 +1,5 @@
-import { MAX_LAYERS, shownJson } from "@vd/tensor";
+import { shownJson } from "@vd/kernels-native";
+import { MAX_LAYERS } from "@vd/tensor";
 import { ConfigReader } from "../config-reader";
 
 /** What `unet/config.json` says of a UNet2DModel. */

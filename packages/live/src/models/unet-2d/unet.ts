@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { COUNT, listOf, VdError } from "@vd/kernels-native";
 import {
   describe,
   type EpilogueOptions,
@@ -10,6 +10,7 @@ import {
   type PausableModule,
   pausable,
   pixels,
+  requireLayer,
   type Tensor,
   tokens,
   type Weights,
@@ -114,6 +115,7 @@ function centred(g: Graph, x: Tensor): Tensor {
  * ```
  */
 export function unet2d(w: Weights, config: Unet2dConfig): Unet2d {
+  requireLayer("unet2d", w, config, { blockOutChannels: listOf(COUNT), inChannels: COUNT, outChannels: COUNT });
   const { blockOutChannels: widths, inChannels, outChannels, normGroups: groups, normEps: eps } = config;
   const embed = conditionEmbedding(w, config);
   const convIn = paddedConv(w.at("conv_in"), { cin: inChannels, cout: widths[0]! });

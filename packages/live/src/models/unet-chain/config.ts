@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { requireOptions, VdError } from "@vd/kernels-native";
 import { MAX_LEVELS, MAX_WIDTH } from "@vd/tensor";
 
 /** Two or more U-Nets, each of which takes the picture that the one before made, and a last part that sees the previous frame. */
@@ -59,6 +59,7 @@ export const attentionWidths = ({ multipliers }: UnetChainConfig, base: number):
  * @throws VdError `attr` for a size that is none, and for heads that do not divide a width
  */
 export function checkUnetChainConfig(config: UnetChainConfig): void {
+  requireOptions("unetChain", config);
   const { baseChannels, multipliers, middleMultipliers, heads, timeChannels, temporalChannels } = config;
   const { channels, convsPerBlock, feedForwardFactor, temporalStride } = config;
   const counts = { channels, convsPerBlock, heads, feedForwardFactor, timeChannels, temporalChannels, temporalStride };
@@ -79,7 +80,9 @@ export function checkUnetChainConfig(config: UnetChainConfig): void {
 }
 
 /** Pixels that height and width must be multiples of. */
-export const unetChainStep = ({ multipliers, temporalStride }: UnetChainConfig): number => {
+export function unetChainStep(config: UnetChainConfig): number {
+  checkUnetChainConfig(config);
+  const { multipliers, temporalStride } = config;
   const halved = 2 ** (multipliers.length - 1);
   return halved % temporalStride === 0 ? halved : halved * temporalStride;
-};
+}

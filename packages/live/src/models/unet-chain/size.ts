@@ -1,4 +1,5 @@
-import { attentionWidths, type UnetChainConfig } from "./config";
+import { COUNT, requireFields } from "@vd/kernels-native";
+import { attentionWidths, checkUnetChainConfig, type UnetChainConfig } from "./config";
 import { upWidths } from "./unet";
 
 /** How large a network is and how much it computes. */
@@ -76,8 +77,11 @@ function addTemporal(sum: Sum, { channels, temporalChannels: width, temporalStri
 /** Counts a network's parameters, and what one call for so many pictures computes. */
 export function unetChainSize(
   config: UnetChainConfig,
-  { pictures, height, width }: { pictures: number; height: number; width: number },
+  size: { pictures: number; height: number; width: number },
 ): UnetChainSize {
+  checkUnetChainConfig(config);
+  requireFields("unetChainSize", size, { pictures: COUNT, height: COUNT, width: COUNT });
+  const { pictures, height, width } = size;
   const sum = new Sum();
   for (const base of config.baseChannels) addUnet(sum, config, base, height * width);
   addTemporal(sum, config, height * width);

@@ -6,6 +6,7 @@ import {
   type Pausable,
   type PausableModule,
   pausable,
+  requireLayer,
   SharedChannels,
   type Tensor,
   type Weights,
@@ -71,6 +72,7 @@ function checkCall({ sample, previous }: UnetChainCall, config: UnetChainConfig)
  */
 export function unetChain(w: Weights, config: UnetChainConfig): UnetChain {
   checkUnetChainConfig(config);
+  requireLayer("unetChain", w, config, {});
   const { baseChannels, channels, timeChannels } = config;
   const shared = new SharedChannels<Tensor>();
   const unets = baseChannels.map((base, i) => chainedUnet(w.at("unets").at(i), { config, base, time: shared }));

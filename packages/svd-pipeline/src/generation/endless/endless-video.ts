@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { FUNCTION, requireFields, requireOptions, VdError } from "@vd/kernels-native";
 import type { FloatImage, PictureSource, RgbImage } from "@vd/media";
 import { withCallbacks } from "@vd/tensor";
 import { isFloatImage } from "../../conditioning/float-image";
@@ -72,6 +72,8 @@ export class EndlessVideo {
    * @throws VdError as `StableVideoDiffusionPipeline.generate`
    */
   static async open(options: EndlessOptions, host: EndlessHost): Promise<EndlessVideo> {
+    requireOptions("EndlessVideo.open", options);
+    requireFields("EndlessVideo.open host", host, { context: FUNCTION });
     const context = await host.context(withoutEnd(options), new Scratch());
     const { checked, shape, team } = context;
     if (team) {

@@ -1,4 +1,5 @@
 import type { DType } from "@vd/kernels-native";
+import { PATH, requireArgument } from "@vd/kernels-native";
 import type { KeptMaps, MapBehind, MapSize, TileChoice } from "@vd/vae-opt";
 import type { StepperMemory } from "../../denoising/stepper-memory";
 import { warnProcess } from "../../opening/warnings";
@@ -283,6 +284,7 @@ export interface ResumeState {
  * ```
  */
 export async function resumeState(dir: string): Promise<ResumeState | undefined> {
+  requireArgument("resumeState", dir, PATH);
   const head = await readStateHead(dir);
   const seed = seedOf(head?.facts);
   if (!head || seed === undefined) return undefined;

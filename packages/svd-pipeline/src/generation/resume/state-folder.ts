@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type HeldLock, tryLock } from "@vd/hub";
-import { isVdError, VdError } from "@vd/kernels-native";
+import { isVdError, PATH, requireArgument, VdError } from "@vd/kernels-native";
 import { fileError, makeFolder, syncFolder, systemCode, writeWholeFile } from "@vd/tensor";
 import { differences, type Facts, factsDigest } from "./facts";
 import { damageOf, readRecord, type StateRecord, writeRecord } from "./record";
@@ -233,6 +233,7 @@ function takenOver(dir: string): VdError {
  * @throws VdError `io` while a generation works on it
  */
 export async function removeState(path: string): Promise<void> {
+  requireArgument("removeState", path, PATH);
   const dir = resolve(path);
   if ((await readdir(dir).catch(() => undefined)) === undefined) return;
   const lock = await takeLock(dir, undefined);

@@ -1,3 +1,4 @@
+import { COUNT, FUNCTION, listOf, requireFields, wholeFrom } from "@vd/kernels-native";
 import type { VideoFrames } from "@vd/media";
 
 /** How a video goes over a seam between two clips. */
@@ -58,6 +59,7 @@ const largest = (values: readonly number[]): number => Math.max(...values.map(Ma
 export function measureContinuity(
   video: Pick<VideoFrames, "numFrames" | "frame"> & { seams: readonly number[] },
 ): Continuity {
+  requireFields("measureContinuity", video, { numFrames: COUNT, frame: FUNCTION, seams: listOf(wholeFrom(0)) });
   const { numFrames } = video;
   const at = (i: number) => video.frame(((i % numFrames) + numFrames) % numFrames);
   const stepInto = (frame: number) => meanDifference(at(frame - 1), at(frame));

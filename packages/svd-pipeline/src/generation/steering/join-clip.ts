@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { COUNT, FUNCTION, listOf, OBJECT, requireArgument, requireFields, VdError } from "@vd/kernels-native";
 import type { RgbImage, VideoFrames } from "@vd/media";
 
 /** Frames over which the difference between a clip's last frame and the generated one in its place fades away. */
@@ -31,6 +31,8 @@ export function fadeFrame(
  * ```
  */
 export function joinClip(clip: readonly RgbImage[], video: VideoFrames): VideoFrames {
+  requireArgument("joinClip clip", clip, listOf(OBJECT));
+  requireFields("joinClip video", video, { numFrames: COUNT, width: COUNT, height: COUNT, frame: FUNCTION });
   const { width, height, fps } = video;
   const length = width * height * 3;
   const other = clip.find((frame) => frame.width !== width || frame.height !== height || frame.data.length !== length);

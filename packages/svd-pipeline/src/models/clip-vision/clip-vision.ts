@@ -1,3 +1,4 @@
+import { COUNT } from "@vd/kernels-native";
 import {
   clipLayer,
   conv,
@@ -6,6 +7,7 @@ import {
   linear,
   type PausableModule,
   pausable,
+  requireLayer,
   type Tensor,
   tokens,
   type Weights,
@@ -31,6 +33,12 @@ function firstToken(x: Tensor): Tensor {
 /** CLIP's vision transformer with projection. x: normalised pixels [B,1,H,W,numChannels] → embeddings.
  *  Source: transformers models/clip/modeling_clip.py CLIPVisionModelWithProjection. */
 export function clipVision(root: Weights, config: ClipVisionConfig): PausableModule<[x: Tensor], ClipVisionOutputs> {
+  requireLayer("clipVision", root, config, {
+    hiddenSize: COUNT,
+    patchSize: COUNT,
+    imageSize: COUNT,
+    numChannels: COUNT,
+  });
   const { hiddenSize: channels, patchSize: patch, imageSize, layerNormEps: eps } = config;
   const w = root.at("vision_model");
   const embeddings = w.at("embeddings");

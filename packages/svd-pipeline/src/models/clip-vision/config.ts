@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { CLIP_ACTIVATIONS, type ClipLayerConfig, MAX_LAYERS, MAX_WIDTH, shownJson } from "@vd/tensor";
+import { OBJECT, requireArgument, shownJson, VdError } from "@vd/kernels-native";
+import { CLIP_ACTIVATIONS, type ClipLayerConfig, MAX_LAYERS, MAX_WIDTH } from "@vd/tensor";
 
 /** What `image_encoder/config.json` says of a CLIPVisionModelWithProjection. */
 export interface ClipVisionConfig {
@@ -26,6 +26,7 @@ type Json = Record<string, unknown>;
  * @throws VdError `weights`
  */
 export function parseClipVisionConfig(json: Json, where = "image_encoder/config.json"): ClipVisionConfig {
+  requireArgument(where, json, { ...OBJECT, code: "weights" });
   const fail = (key: string, expected: string): never => {
     throw new VdError({
       code: "weights",

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, NUM_GROUPS, shownJson } from "@vd/tensor";
+import { OBJECT, requireArgument, shownJson, VdError } from "@vd/kernels-native";
+import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, NUM_GROUPS } from "@vd/tensor";
 
 /** What `unet/config.json` says of a UNetSpatioTemporalConditionModel; per-level lists are filled in. */
 export interface UnetConfig {
@@ -37,7 +37,9 @@ class Reader {
   constructor(
     private readonly json: Json,
     private readonly where: string,
-  ) {}
+  ) {
+    requireArgument(where, json, { ...OBJECT, code: "weights" });
+  }
 
   fail(key: string, expected: string, got: unknown): never {
     throw new VdError({

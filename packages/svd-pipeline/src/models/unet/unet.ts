@@ -1,3 +1,4 @@
+import { COUNT, listOf } from "@vd/kernels-native";
 import {
   conv,
   embedding,
@@ -7,6 +8,8 @@ import {
   type Pausable,
   type PausableModule,
   pausable,
+  requireLayer,
+  requireTensor,
   reshape,
   SharedChannels,
   type Tensor,
@@ -57,10 +60,16 @@ export interface Unet {
 }
 
 /** Wires a context of one or more tokens to a call. context: [B,1,L,D]. */
-export const tokenCross = (context: Tensor): Cross => ({ kind: "tokens", context });
+export function tokenCross(context: Tensor): Cross {
+  requireTensor("tokenCross", context);
+  return { kind: "tokens", context };
+}
 
 /** Wires vectors that {@link Unet.condition} computed to a call. */
-export const foldedCross = (vectors: Tensor): Cross => ({ kind: "folded", vectors });
+export function foldedCross(vectors: Tensor): Cross {
+  requireTensor("foldedCross", vectors);
+  return { kind: "folded", vectors };
+}
 
 /** The embedding of step and micro-conditions, after the SiLU that every user starts with: [B,1,1,E]. */
 function timeEmbedding(w: Weights, config: UnetConfig): Module<[timestep: Tensor, addedTimeIds: Tensor]> {
@@ -104,6 +113,7 @@ function* inTurn<T, R>(items: readonly T[], make: (item: T) => R): Pausable<R[]>
  * @throws VdError `weights` naming the first key that does not fit
  */
 export const unet = pausable(function* (w: Weights, config: UnetConfig): Pausable<Unet> {
+  requireLayer("unet", w, config, { blockOutChannels: listOf(COUNT), inChannels: COUNT });
   const shared: SharedConditioning = { cross: new SharedChannels(), frames: new SharedChannels() };
   const channels = config.blockOutChannels[0]!;
   const levels = config.blockOutChannels.map((_, i) => i);

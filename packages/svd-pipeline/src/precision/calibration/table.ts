@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { OBJECT, PATH, requireArgument, requireFields, VdError } from "@vd/kernels-native";
 import { fileError, type QuantizedType, statIfThere, writeWholeFile } from "@vd/tensor";
 import type { MergedLora } from "../../opening/components";
 import type { LayerScales, ScaleTable } from "../layer-scales";
@@ -27,6 +27,7 @@ export const CALIBRATION_NAME = "calibration.json";
 
 /** Returns where a model's table lies unless it is said: in the model's folder, or beside its file. */
 export async function calibrationBeside(source: string): Promise<string> {
+  requireArgument("calibrationBeside", source, PATH);
   const isFile = await stat(source).then(
     (found) => found.isFile(),
     () => false,
@@ -56,6 +57,8 @@ function textOf({ layers, ...table }: CalibrationTable): string {
  * @throws VdError `io`
  */
 export async function saveCalibration(path: string, table: CalibrationTable): Promise<void> {
+  requireArgument("saveCalibration", path, PATH);
+  requireFields("saveCalibration table", table, { layers: OBJECT });
   await writeWholeFile(path, textOf(table), { overwrite: true });
 }
 

@@ -6,7 +6,8 @@ export function shown(value: unknown): string {
     return flat ? `[${value.map(shown).join(", ")}]` : `a list of ${value.length}`;
   }
   if (typeof value === "object" && value !== null) return "an object";
-  return shownJson(value);
+  // JSON has no NaN and no infinity.
+  return typeof value === "number" ? String(value) : shownJson(value);
 }
 
 /** Returns a value of a configuration as JSON, cut off where it is long; `nothing` for a key that is not there. */
