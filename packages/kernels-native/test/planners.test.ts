@@ -243,10 +243,14 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(candidates(90)["float8 conv of 128 to 128"]![0]).toBe("sm90_stationary_m128n128");
       expect(rejected(90, "half conv of 64 to 64").sm90_stationary_m128n128).toBe("is for 8-bit operands");
       expect(rejected(90, "half conv of 8 to 320")).not.toHaveProperty("sm90_stationary_m128n64");
-      expect(rejected(90, "half conv of 1280 by 512").sm90_stationary_m128n64).toBe("is for up to 64 channels, x has 1280");
+      expect(rejected(90, "half conv of 1280 by 512").sm90_stationary_m128n64).toBe(
+        "is for up to 64 channels, x has 1280",
+      );
       expect(rejected(90, "doubling conv of 512").sm90_stationary_m128n64).toBe("has no upsampling");
       for (const type of ["float8", "int8"])
-        expect(rejected(90, `${type} conv of 128 to 128`).sm90_stationary_m128n64).toBe("is for operands of other sizes");
+        expect(rejected(90, `${type} conv of 128 to 128`).sm90_stationary_m128n64).toBe(
+          "is for operands of other sizes",
+        );
     });
 
     test.each(["float8", "int8"])("of %s find moments of results on the way, too", (type) => {
@@ -257,7 +261,9 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows("invariant measured conv")).toEqual(["sm90_m128n256pw"]);
       // Short sums of float8 stay in the tensor cores, and filters of up to 128 channels in shared memory.
       const isFloat = type === "float8";
-      expect(rows("invariant measured conv of 128")).toEqual([isFloat ? "sm90_stationary_m128n128" : "sm90_m256n128pw"]);
+      expect(rows("invariant measured conv of 128")).toEqual([
+        isFloat ? "sm90_stationary_m128n128" : "sm90_m256n128pw",
+      ]);
       expect(rows("invariant measured conv over frames")).toEqual([isFloat ? "sm90_m256n128w" : "sm90_m256n128pw"]);
     });
 

@@ -341,7 +341,13 @@ const layer = (name: string, x: number[], rows: number, kernel: readonly [number
   }));
 
 export default defineCases(convQ8, {
-  correctness: [...shapes.flatMap(both), ...stationary.flatMap(both), ...measured.flatMap(both), ...doubling.flatMap(both), ...epilogue],
+  correctness: [
+    ...shapes.flatMap(both),
+    ...stationary.flatMap(both),
+    ...measured.flatMap(both),
+    ...doubling.flatMap(both),
+    ...epilogue,
+  ],
   bench: [
     ...layer("svd-xt.unet.down0.res0.conv1", [2, 25, 72, 128, 320], 320, [1, 3, 3]),
     ...layer("svd-xt.unet.down0.res0.temporal.conv1", [2, 25, 72, 128, 320], 320, [3, 1, 1]),
