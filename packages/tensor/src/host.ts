@@ -158,6 +158,13 @@ const isRoundedByAddon = (data: ArrayLike<number>, dtype: DType): data is Float3
 
 const BUFFER = having("a buffer", ["write", "writeFloats"]);
 
+/** Refuses what is no place to write to. who: the function that was called. */
+function requirePlace(who: string, buffer: DeviceBuffer, base: number, tensor: Tensor): void {
+  requireArgument(`${who} buffer`, buffer, BUFFER);
+  requireArgument(`${who} base`, base, wholeFrom(0));
+  requireTensor(`${who} tensor`, tensor);
+}
+
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
  *  not change meanwhile. */
 export async function writeHost(
@@ -166,9 +173,7 @@ export async function writeHost(
   tensor: Tensor,
   data: ArrayLike<number>,
 ): Promise<void> {
-  requireArgument("writeHost buffer", buffer, BUFFER);
-  requireArgument("writeHost base", base, wholeFrom(0));
-  requireTensor("writeHost tensor", tensor);
+  requirePlace("writeHost", buffer, base, tensor);
   await send(buffer, base, tensor, data);
 }
 
@@ -184,6 +189,7 @@ export async function writeCheckedHost(
   tensor: Tensor,
   data: Float32Array,
 ): Promise<number> {
+  requirePlace("writeCheckedHost", buffer, base, tensor);
   if (!isRoundedByAddon(data, tensor.dtype)) {
     const expected = "a Float32Array for floats of 16 or 32 bits";
     const got = `${Object.prototype.toString.call(data)} for ${describe(tensor)}`;
