@@ -29,7 +29,7 @@ struct HeldVector {
       : group(8 * vector / groupChannels), border(min((group + 1) * groupChannels - 8 * vector, 8)) {}
 };
 
-/** Sums over the lanes of a warp of a vector's values around `shift`, of channels [begin, end). */
+/** Sums over the lanes of a warp of values around `shift`, of one part of a vector's channels. */
 struct HeldSums {
   float shift, sum, square;
 };

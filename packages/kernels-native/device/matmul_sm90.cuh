@@ -168,6 +168,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
   constexpr bool kStagedBias = !Config::kActivation && !Config::kGeneric;
   const int rowOffset = Config::kPingpong ? 0 : group * Config::kRows;
   const int set = Config::kPingpong ? group : 0;
+  MatmulBiasTile<Config> biasTile{bias};
   uint32_t count = 0, residualParity = 0;
   int turn = 0;
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
@@ -177,7 +178,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
       bool framed = true;
       if constexpr (Config::kWide) {
-        matmul_load_bias<Config>(p, index, bias);  // everyone has used that of the tile before
+        biasTile.renew(p, index, group);
       } else if constexpr (Config::kStaged) {
         if constexpr (Config::kMoments) matmul_set_barrier<Config>(group);  // nobody reads the results of the tile before
         if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));
@@ -204,13 +205,9 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
         matmul_fill_codes<Config>(p.epilogue, acc, scales, codeScale, bias, shared.staging(set));
         matmul_send_staging<Config>(p, index, group, shared.staging(set));
       } else if constexpr (Config::kWide) {
-        ptx::named_barrier(kStagingFree, kWideThreads);
+        ptx::named_barrier(kStagingFree + group, kFreeThreads);
         matmul_stage<Config>(p, acc, index, group, rowOffset, bias, shared.staging(0), shared.residual_at(0), residualParity);
-        ptx::named_barrier(kStagingFull, kWideThreads);
-        if constexpr (Config::kMoments) {
-          matmul_staged_moments<Config>(p, index, shared.staging(0));
-          ptx::named_barrier_arrive(kStagingRead, kWideThreads);
-        }
+        ptx::named_barrier_arrive(kStagingFull, kFullThreads<Config, kMeasuringThreads>);
       } else if constexpr (Config::kStaged) {
         matmul_set_barrier<Config>(group);
         matmul_store_staged<Config>(p, acc, index, group, rowOffset, bias, shared.staging(set), shared.residual_at(set), residualParity);
@@ -229,7 +226,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
 
 template <class Config> __device__ __forceinline__ void matmul_sm90(const MatmulSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  constexpr int kBiasSets = Config::kStaged && !Config::kPingpong ? 1 : 2;
+  constexpr int kBiasSets = Config::kStaged && !Config::kPingpong && !Config::kWide ? 1 : 2;
   __shared__ __align__(16) float biases[kBiasSets][Config::kBiases];
   __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8 + kSlabBytes<Config> / 1024][Config::kStaged ? 16 : 1024];
   MatmulShared<Config> shared;
@@ -258,10 +255,13 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
 
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 2) {
-    ptx::registers_lower<Config::kWide ? 40 : 24>();  // two warps work
+    ptx::registers_lower<Config::kWide ? 40 : 24>();
     if (threadIdx.x == 256) matmul_produce<Config>(p, shared, rank, numTiles);
     if constexpr (Config::kWide)
-      if (threadIdx.x / 32 == 9) matmul_store_wide_tiles<Config>(p, rank, numTiles, shared.staging(0), shared.residual_at(0));
+      if (threadIdx.x / 32 == 9)
+        matmul_store_wide_tiles<Config, kMeasuringThreads>(p, rank, numTiles, shared.staging(0), shared.residual_at(0));
+    if constexpr (Config::kWide && Config::kMoments)
+      if (threadIdx.x / 32 >= kMeasuringWarp) matmul_measure_wide_tiles<Config>(p, rank, numTiles, shared.staging(0));
   } else {
     ptx::registers_raise<Config::kWide ? 232 : 240>();
     matmul_consume<Config>(p, shared, warpgroup, rank, numTiles, biases[warpgroup % kBiasSets],

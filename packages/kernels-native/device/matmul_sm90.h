@@ -108,7 +108,7 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 128, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256p", 1},
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128b", 1, true},
     {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64p", 4},
-    // Of convolutions: results leave by the copy engine while the next tile begins.
+    // Of convolutions: results leave by the copy engine while the next tile begins. Float8 sums are folded, those of integers promoted.
     {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256w", 0, false, true},
     {128, 256, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256pw", 1, false, true},
     {256, 128, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m256n128pw", 1, false, true},
@@ -167,7 +167,7 @@ constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulK
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
-  if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;    // one for both in turn
+  if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;  // one for both in turn
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
@@ -198,7 +198,8 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 constexpr int matmul_static_bytes(const MatmulTile& t) {
   if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::walk) return 0;
   const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
-  return (t.staged && !t.pingpong ? 1 : 2) * (scales ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
+  const bool shares = t.staged && !t.pingpong && !(t.wide && t.kernel == MatmulKernel::tiles);  // both warpgroups have one set
+  return (shares ? 1 : 2) * (scales ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 
 }  // namespace vd::device

@@ -34,6 +34,19 @@ __device__ __forceinline__ void matmul_staged_moments(const MatmulSm90Params& p,
   }
 }
 
+/** The same by additions, while other warps multiply: of kWarps warps this is the `warp`-th. */
+template <class Config, int kWarps>
+__device__ __forceinline__ void matmul_measure_staged(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging, int warp) {
+  if (index.m >= p.numMTiles) return;
+#pragma unroll 1
+  for (int i = warp; i < Config::kTileM / kTileRows * Config::kSteps; i += kWarps) {
+    const int half = i / Config::kSteps, column = i % Config::kSteps * 32 + measured_column();
+    const float2 found =
+        measure_rows<typename Config::T, kTileRows>(staging + i % Config::kSteps * Config::kStepBytes + half * kTileRows * 64);
+    if (index.n * Config::kTileN + column < p.epilogue.n) matmul_moments_of<Config>(p, index, half)[column] = found;
+  }
+}
+
 /** threadIdx.x, found anew: what follows from it takes no registers while the products run. */
 __device__ __forceinline__ int matmul_thread() {
   int thread;

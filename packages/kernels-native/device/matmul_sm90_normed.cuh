@@ -232,12 +232,12 @@ __device__ __forceinline__ void normed_consume(const MatmulSm90Params& p, const 
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
     matmul_load_bias<Config>(p, index, bias);  // everyone has used that of the tile before
     normed_accumulate<Config>(acc, shared, group, p.blocksPerTap, at);
-    ptx::named_barrier(kStagingFree, kWideThreads);
+    ptx::named_barrier(kStagingFree + group, kFreeThreads);
     matmul_stage<Config>(p, acc, index, group, group * Config::kRows, bias, shared.staging(), shared.residual_at(), residualParity);
-    ptx::named_barrier(kStagingFull, kWideThreads);
+    ptx::named_barrier(kStagingFull, kFullThreads<Config, 0>);
     if constexpr (Config::kMoments) {
       matmul_staged_moments<Config>(p, index, shared.staging());
-      ptx::named_barrier_arrive(kStagingRead, kWideThreads);
+      ptx::named_barrier_arrive(kStagingRead, 256 + 32);
     }
   }
 }
@@ -281,7 +281,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_normed(const
   } else {
     ptx::registers_lower<Roles::kApart ? Roles::kMovingRegisters : Roles::kNormingRegisters>();
     if (threadIdx.x == 256) normed_load_weights<Config>(p, shared, rank, numTiles);
-    if (threadIdx.x / 32 == 9) matmul_store_wide_tiles<Config>(p, rank, numTiles, shared.staging(), shared.residual_at());
+    if (threadIdx.x / 32 == 9) matmul_store_wide_tiles<Config, 0>(p, rank, numTiles, shared.staging(), shared.residual_at());
     if constexpr (!Roles::kApart)
       if (threadIdx.x >= Roles::kFirstThread)
         normed_make_sources<Config>(params, shared, rank, numTiles, threadIdx.x - Roles::kFirstThread);

@@ -3,12 +3,14 @@
 // Sums of float8 products have about 14 bits in the tensor cores, so sums of a few blocks are promoted: added to float32
 // registers. So are sums of integers in large tiles: turned into floats at the end, 128 of them would need twice the registers. A warpgroup
 // then holds both; of tiles whose sums would not fit twice it promotes one part after the other, while the other warpgroup has the tensor
-// cores. With scales for each block the same addition multiplies by them.
+// cores. With scales for each block the same addition multiplies by them. Additions take the tensor cores' time even so: wide tiles of
+// float8 add up as long as one sum may be, and fold what they have: into pairs of float16, half as many registers.
 //
 //   m128n192p  96 + 96 registers, a promotion every 512 of the reduction
 //   m256n128p  two parts of 64 rows: 128 + 64 registers, a promotion of each every 128
 //   m128n256p  two parts of 128 columns
 //   m128n128psp  each warpgroup a tile of its own: two parts of 64 rows, a promotion of each every 640
+//   m128n256w, m256n128w  128 sums, 64 pairs of those before, in equal parts of up to 1280
 #pragma once
 #include <type_traits>
 
@@ -18,6 +20,7 @@
 #include "ptx/matrix_descriptor.cuh"
 #include "ptx/wgmma.cuh"
 #include "ring_sm90.cuh"
+#include "vec.cuh"
 
 namespace vd::device {
 
@@ -214,6 +217,94 @@ __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Param
   }
 }
 
+/** True for tiles that add up float8 products of any number of blocks in few registers. */
+template <class Config>
+inline constexpr bool kFoldsSums = std::is_same_v<typename Config::Operand, __nv_fp8_e4m3> && Config::kWide && Config::kTile.promote == 0;
+
+/** acc = products of `blocks` stages from `at` on. */
+template <class Config>
+__device__ __forceinline__ void matmul_multiply_blocks(float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                       const MatmulShared<Config>& shared, int rowOffset, RingCursor<Config::kStages>& at,
+                                                       int blocks) {
+  using Product = ptx::Wgmma<typename Config::Operand, Config::kWidth, 0>;
+  static_assert(Config::kColBlocks == 1, "one product is as wide as the tile");
+#pragma unroll 1
+  for (int k = 0; k < blocks; ++k) {
+    ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
+    const uint64_t a = ptx::matrix_descriptor(shared.a(at.stage) + rowOffset * 128), b = ptx::matrix_descriptor(shared.b(at.stage));
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < 4; ++step)
+#pragma unroll
+      for (int m = 0; m < Config::kRowBlocks; ++m)
+        Product::run(acc[m][0], a + m * (64 * 128 >> 4) + step * 2, b + step * 2, k > 0 || step > 0);
+    ptx::wgmma_commit();
+    // The other warpgroup's products fill the gap, and the stage is free sooner than if the next were asked for first.
+    ptx::wgmma_wait<0>();
+    release_stage<Config::kCluster>(shared.empty_at(at.stage));
+    at.advance();
+  }
+}
+
+/** Sums of float8 products that wait for those behind them, as pairs of float16: 64 registers for 128 sums. */
+template <class Config> struct MatmulFoldedSums {
+  static constexpr int kPairs = Config::kWidth / 4;
+  uint32_t pairs[Config::kRowBlocks][kPairs];
+  float down, up;  // powers of two, so that the largest sum there is fits float16
+
+  __device__ __forceinline__ explicit MatmulFoldedSums(int numKBlocks) {
+    constexpr int kLargestBlock = 393;  // 128 products of 448 by 448, divided by the largest float16
+    const int bits = 32 - __clz(numKBlocks * kLargestBlock - 1);
+    up = __int_as_float((127 + bits) << 23);
+    down = __int_as_float((127 - bits) << 23);
+  }
+  /** Takes sums, those of the first blocks or more of them. */
+  template <bool kFirst> __device__ __forceinline__ void add(const float (&acc)[Config::kRowBlocks][1][Config::kWidth / 2]) {
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        const float2 before = kFirst ? make_float2(0.0f, 0.0f) : unpack2<__half>(pairs[m][i]);
+        pairs[m][i] = pack2<__half>(fmaf(acc[m][0][2 * i], down, before.x), fmaf(acc[m][0][2 * i + 1], down, before.y));
+      }
+  }
+  /** Adds them to the last sums. */
+  __device__ __forceinline__ void finish(float (&acc)[Config::kRowBlocks][1][Config::kWidth / 2]) const {
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        const float2 before = unpack2<__half>(pairs[m][i]);
+        acc[m][0][2 * i] = fmaf(before.x, up, acc[m][0][2 * i]);
+        acc[m][0][2 * i + 1] = fmaf(before.y, up, acc[m][0][2 * i + 1]);
+      }
+  }
+};
+
+/** acc = products over the whole reduction, in equal sums of kMostUnpromotedBlocks blocks at most. */
+template <class Config>
+__device__ __forceinline__ void matmul_accumulate_folded(float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                         const MatmulShared<Config>& shared, int rowOffset, uint32_t count,
+                                                         int numKBlocks) {
+  RingCursor<Config::kStages> at{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
+  const int sums = (numKBlocks + kMostUnpromotedBlocks - 1) / kMostUnpromotedBlocks, length = (numKBlocks + sums - 1) / sums;
+  if (sums == 1) {
+    matmul_multiply_blocks<Config>(acc, shared, rowOffset, at, numKBlocks);
+    return;
+  }
+  MatmulFoldedSums<Config> folded(numKBlocks);
+  matmul_multiply_blocks<Config>(acc, shared, rowOffset, at, length);
+  folded.template add<true>(acc);
+  int left = numKBlocks - length;
+#pragma unroll 1
+  for (; left > length; left -= length) {
+    matmul_multiply_blocks<Config>(acc, shared, rowOffset, at, length);
+    folded.template add<false>(acc);
+  }
+  matmul_multiply_blocks<Config>(acc, shared, rowOffset, at, left);
+  folded.finish(acc);
+}
+
 /** acc *= scales of rows, which are the same for all blocks of the reduction. */
 template <class Config>
 __device__ __forceinline__ void matmul_scale_rows(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
@@ -275,6 +366,8 @@ __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params&
     matmul_accumulate_turns<Config>(acc, shared, count, p.numKBlocks, handOver);
   } else if constexpr (Config::kTile.promote > 0) {
     matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count, 0, p.numKBlocks);
+  } else if constexpr (kFoldsSums<Config>) {
+    matmul_accumulate_folded<Config>(acc, shared, rowOffset, count, p.numKBlocks);
   } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
     int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
     matmul_accumulate<Config>(sums, shared, rowOffset, count, p.numKBlocks, handOver);

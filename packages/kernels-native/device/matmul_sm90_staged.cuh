@@ -51,6 +51,15 @@ __device__ __forceinline__ void matmul_load_residual(const MatmulSm90Params& p, 
                      box.b);
 }
 
+/** Asks L2 for a residual's tile, whose place in staging is still taken. By one thread. */
+template <class Config> __device__ __forceinline__ void matmul_prefetch_residual(const MatmulSm90Params& p, const MatmulTileIndex& index) {
+  if (p.epilogue.residual == nullptr) return;
+  const PixelBox box = tile_box<Config>(p, index.m);
+#pragma unroll
+  for (int step = 0; step < Config::kSteps; ++step)
+    ptx::tma_prefetch_5d(&p.residual, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
+}
+
 /** Before a tile: waits until its staging may be filled, and starts loading the residual into it. By one thread. */
 template <class Config>
 __device__ __forceinline__ void matmul_open_staging(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging,
@@ -171,12 +180,43 @@ __device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
   if (matmul_first_of_set<Config>()) matmul_store_boxes<Config>(p, index, staging);
 }
 
-/** Named barriers between the consumers of a wide tile and the warp that loads residuals into staging and stores from it. */
-enum MatmulWideBarrier : int { kStagingFree = 5, kStagingFull, kStagingRead };
-inline constexpr int kWideThreads = 256 + 32;
+/** Named barriers between the consumers of a wide tile, the warp that loads residuals into staging and stores from it, and the threads
+ *  that find moments; each consumer warpgroup has one that tells it that its rows of staging are free. */
+enum MatmulWideBarrier : int { kStagingFree = 5, kStagingFull = 7, kStagingRead, kBiasRead };
+inline constexpr int kFreeThreads = 128 + 32;
+/** The first of the warps that have nothing to do but to find moments, and their threads. */
+inline constexpr int kMeasuringWarp = 10, kMeasuringThreads = 64;
+/** Threads that meet where staging is full: those of the consumers and of the storing warp, and kMeasuring others. */
+template <class Config, int kMeasuring> inline constexpr int kFullThreads = 256 + 32 + (Config::kMoments ? kMeasuring : 0);
 
-/** The storing warp of wide tiles. The next tile's products begin while it waits for the copy engine. */
+/** A warpgroup's tile of biases, which stays while tiles have the same columns and no bias of their frame. */
+template <class Config> struct MatmulBiasTile {
+  float* at;
+  int column = -1;
+  __device__ __forceinline__ void renew(const MatmulSm90Params& p, const MatmulTileIndex& index, int group) {
+    if (column == index.n && p.epilogue.frameBias == nullptr) return;
+    if (column >= 0) ptx::named_barrier(kBiasRead + group, 128);  // nobody reads that of the tile before
+    column = index.n;
+    matmul_load_bias<Config>(p, index, at);
+  }
+};
+
+/** The warps that find the moments of wide tiles, beside the next tile's products. */
 template <class Config>
+__device__ __forceinline__ void matmul_measure_wide_tiles(const MatmulSm90Params& p, int rank, int numTiles, uint32_t staging) {
+#pragma unroll 1
+  for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
+    const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
+    ptx::named_barrier(kStagingFull, kFullThreads<Config, kMeasuringThreads>);
+    matmul_measure_staged<Config, kMeasuringThreads / 32>(p, index, staging, threadIdx.x / 32 - kMeasuringWarp);
+    __syncwarp();
+    ptx::named_barrier_arrive(kStagingRead, kMeasuringThreads + 32);
+  }
+}
+
+/** The storing warp of wide tiles. The next tile's products begin while it waits for the copy engine. kMeasuring: threads that find
+ *  moments besides the consumers, or 0: the consumers do, and so also wait for each other. */
+template <class Config, int kMeasuring>
 __device__ __forceinline__ void matmul_store_wide_tiles(const MatmulSm90Params& p, int rank, int numTiles, uint32_t staging,
                                                         uint32_t barrier) {
   const bool first = (threadIdx.x & 31) == 0;
@@ -185,14 +225,14 @@ __device__ __forceinline__ void matmul_store_wide_tiles(const MatmulSm90Params& 
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
     if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, barrier);
     __syncwarp();
-    ptx::named_barrier_arrive(kStagingFree, kWideThreads);
-    ptx::named_barrier(kStagingFull, kWideThreads);
+    for (int group = 0; group < 2; ++group) ptx::named_barrier_arrive(kStagingFree + group, kFreeThreads);
+    ptx::named_barrier(kStagingFull, kFullThreads<Config, kMeasuring>);
     if (first) {
       matmul_store_boxes<Config>(p, index, staging);
       ptx::bulk_wait_read();
     }
     __syncwarp();
-    if constexpr (Config::kMoments) ptx::named_barrier(kStagingRead, kWideThreads);
+    if constexpr (Config::kMoments) ptx::named_barrier(kStagingRead, (kMeasuring > 0 ? kMeasuring : 256) + 32);
   }
   if (first) ptx::bulk_wait();
 }

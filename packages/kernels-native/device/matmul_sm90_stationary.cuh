@@ -30,9 +30,8 @@ template <class Config> struct StationaryShared {
   __device__ __forceinline__ uint32_t residual_at() const { return filters_at() + 8; }
 };
 
-/** Named barriers between a consumer warpgroup and the storing warp; that of the second warpgroup is the next. */
-enum StationaryBarrier : int { kStationaryFree = 5, kStationaryStaged = 7, kStationaryRead = 9 };
-inline constexpr int kStationaryThreads = 128 + 32;
+/** Named barriers between a consumer warpgroup and the storing warp; that of the second warpgroup is the next. kBiasRead is in use, too. */
+enum StationaryBarrier : int { kStationaryFree = 5, kStationaryRead = 7, kStationaryStaged = 11 };
 
 /** The loading thread. Filters that nothing writes come before the launch before has ended. */
 template <class Config>
@@ -85,12 +84,13 @@ __device__ __forceinline__ void stationary_consume(const MatmulSm90Params& p, co
                                                    int numTiles, float* bias) {
   ptx::mbarrier_wait(shared.filters_at(), 0);
   RingCursor<Config::kStages> at{0, 0};
+  MatmulBiasTile<Config> biasTile{bias};
   int turn = 0;
   for (int tile = blockIdx.x; tile < numTiles; tile += gridDim.x, at.advance(), ++turn) {
     if ((turn & 1) != group) continue;
     float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, 0);
-    matmul_load_bias<Config>(p, index, bias);  // the warpgroup has used that of its tile before
+    biasTile.renew(p, index, group);
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
     if (turn > 0) ptx::named_barrier(1 + group, 256);
     stationary_multiply<Config>(acc, shared, at.stage, tile + gridDim.x < numTiles ? 2 - group : -1);
@@ -98,12 +98,12 @@ __device__ __forceinline__ void stationary_consume(const MatmulSm90Params& p, co
       if (matmul_has_row_scales(p)) matmul_scale_rows<Config>(p, index, 0, acc);
     // A tile has one arrival of residuals, or two.
     uint32_t parity = p.epilogue.residual2 != nullptr ? 0 : turn & 1;
-    ptx::named_barrier(kStationaryFree + group, kStationaryThreads);
+    ptx::named_barrier(kStationaryFree + group, kFreeThreads);
     matmul_stage<Config>(p, acc, index, group, 0, bias, shared.staging(), shared.residual_at(), parity);
-    ptx::named_barrier(kStationaryStaged + group, kStationaryThreads);
+    ptx::named_barrier(kStationaryStaged + group, kFreeThreads);
     if constexpr (Config::kMoments) {
       matmul_staged_moments<Config>(p, index, shared.staging());
-      ptx::named_barrier_arrive(kStationaryRead + group, kStationaryThreads);
+      ptx::named_barrier_arrive(kStationaryRead + group, kFreeThreads);
     }
   }
 }
@@ -119,14 +119,16 @@ __device__ __forceinline__ void stationary_store(const MatmulSm90Params& p, cons
     const int group = turn & 1;
     if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, shared.staging(), shared.residual_at());
     __syncwarp();
-    ptx::named_barrier_arrive(kStationaryFree + group, kStationaryThreads);
-    ptx::named_barrier(kStationaryStaged + group, kStationaryThreads);
+    ptx::named_barrier_arrive(kStationaryFree + group, kFreeThreads);
+    ptx::named_barrier(kStationaryStaged + group, kFreeThreads);
     if (first) {
       matmul_store_boxes<Config>(p, index, shared.staging());
+      const int next = tile + static_cast<int>(gridDim.x);
+      if (next < numTiles) matmul_prefetch_residual<Config>(p, matmul_tile_index<Config>(p, next, 0));
       ptx::bulk_wait_read();
     }
     __syncwarp();
-    if constexpr (Config::kMoments) ptx::named_barrier(kStationaryRead + group, kStationaryThreads);
+    if constexpr (Config::kMoments) ptx::named_barrier(kStationaryRead + group, kFreeThreads);
   }
   if (first) ptx::bulk_wait();
 }

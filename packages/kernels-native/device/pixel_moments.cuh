@@ -82,6 +82,47 @@ template <class T, int kRows> __device__ __forceinline__ void add_rows(uint32_t 
   }
 }
 
+/** The column of 32 whose moments measure_rows gives a lane. */
+__device__ __forceinline__ int measured_column() { return threadIdx.x % 16 * 2 + threadIdx.x % 32 / 16; }
+
+/** (mean, sum of squared deviations) over kRows rows of one of the 32 columns at `rows`, by additions: tensor cores that are busy with
+ *  warpgroups' products let such small ones wait. A lane adds up every second row of two columns. */
+template <class T, int kRows> __device__ __forceinline__ float2 measure_rows(uint32_t rows) {
+  using Type = typename Pair<T>::Type;
+  constexpr int kBatch = 8;  // loads under way: a busy shared memory lets them wait
+  const int lane = threadIdx.x & 31, pair = lane & 15;
+  const auto load = [](uint32_t at) {
+    uint32_t values;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(values) : "r"(at));
+    return values;
+  };
+  const uint32_t minusHalves = Pair<T>::kMinusHalves, first = load(rows + pair * 4);
+  const Type s = __hmul2(*reinterpret_cast<const Type*>(&first), *reinterpret_cast<const Type*>(&minusHalves));
+  const uint32_t shift = *reinterpret_cast<const uint32_t*>(&s);
+  uint32_t at = rows + lane / 16 * 64 + pair * 4;
+  float2 sum = {}, square = {};
+#pragma unroll 1
+  for (int i = 0; i < kRows / 2; i += kBatch, at += kBatch * 128) {
+    uint32_t values[kBatch];
+#pragma unroll
+    for (int n = 0; n < kBatch; ++n) values[n] = load((at ^ (n % 4 << 4)) + n * 128);
+#pragma unroll
+    for (int n = 0; n < kBatch; ++n) {
+      const float2 d = unpack2<T>(half_difference<T>(values[n], shift));
+      sum.x += d.x;
+      sum.y += d.y;
+      square.x = fmaf(d.x, d.x, square.x);
+      square.y = fmaf(d.y, d.y, square.y);
+    }
+  }
+  const auto both = [](float v) { return v + __shfl_xor_sync(0xffffffffu, v, 16); };
+  sum = make_float2(both(sum.x), both(sum.y));
+  square = make_float2(both(square.x), both(square.y));
+  const bool second = lane >= 16;
+  const float total = second ? sum.y : sum.x, mean = total / kRows, shifted = second ? unpack2<T>(shift).y : unpack2<T>(shift).x;
+  return make_float2(2.0f * (mean - shifted), 4.0f * fmaxf(fmaf(-total, mean, second ? square.y : square.x), 0.0f));
+}
+
 /** (mean, deviations) of a column from those of two parts of `numRows` rows each. */
 __device__ __forceinline__ float2 merge_halves(const float2& a, const float2& b, int numRows) {
   const float apart = b.x - a.x;

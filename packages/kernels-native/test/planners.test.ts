@@ -226,14 +226,13 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rejected(90, "doubling conv of odd rows").sm90_m128n256w).toBe(
         "upsamples where boxes cover rows and columns",
       );
-      for (const type of ["float8", "int8"])
-        expect(rows[`${type} conv of 1280 by 512`]).toEqual(
-          expect.arrayContaining(["sm90_m128n256pw", "sm90_m256n128pw"]),
-        );
+      expect(rows["float8 conv of 1280 by 512"]).toEqual(expect.arrayContaining(["sm90_m128n256w", "sm90_m256n128w"]));
+      expect(rows["int8 conv of 1280 by 512"]).toEqual(expect.arrayContaining(["sm90_m128n256pw", "sm90_m256n128pw"]));
       expect(rejected(90, "half linear").sm90_m128n256w).toBe("is for convolutions");
-      expect(rejected(90, "float8 linear of 77 tokens").sm90_m128n256pw).toBe("is for convolutions");
+      expect(rejected(90, "float8 linear of 77 tokens").sm90_m128n256w).toBe("is for convolutions");
       expect(rejected(90, "int8 conv of 1280 by 512").sm90_m128n256w).toMatch(/^has 128 sums a thread/);
-      expect(rejected(90, "float8 conv of 1280 by 512").sm90_m128n256w).toMatch(/^adds up at most 10 blocks/);
+      expect(rejected(90, "float8 conv of 1280 by 512").sm90_m128n256pw).toBe("is for integers");
+      expect(rejected(90, "float8 conv of 1280 by 512").sm90_m128n160ps).toMatch(/^adds up at most 10 blocks/);
       expect(rejected(90, "half conv 2 groups").sm90_m128n256w).toBe("has no groups");
       expect(rejected(90, "half conv clip").sm90_m128n256w).toBe("has no past frames and repeats none");
     });
@@ -255,12 +254,13 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test.each(["float8", "int8"])("of %s find moments of results on the way, too", (type) => {
       const rows = (name: string) => candidates(90)[`${type} ${name}`]!;
-      const onTheWay = ["sm90_m128n192p", "sm90_m128n256pw", "sm90_m256n128pw"];
+      const isFloat = type === "float8",
+        wide = isFloat ? "w" : "pw";
+      const onTheWay = ["sm90_m128n192p", `sm90_m128n256${wide}`, `sm90_m256n128${wide}`];
       expect(rows("measured conv").slice(0, 4)).toEqual(expect.arrayContaining(onTheWay));
       expect(rows("measured conv").length).toBeGreaterThan(4);
-      expect(rows("invariant measured conv")).toEqual(["sm90_m128n256pw"]);
-      // Short sums of float8 stay in the tensor cores, and filters of up to 128 channels in shared memory.
-      const isFloat = type === "float8";
+      expect(rows("invariant measured conv")).toEqual([`sm90_m128n256${wide}`]);
+      // Filters of up to 128 channels of float8 stay in shared memory.
       expect(rows("invariant measured conv of 128")).toEqual([
         isFloat ? "sm90_stationary_m128n128" : "sm90_m256n128pw",
       ]);
@@ -270,18 +270,17 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
     test.each(["float8", "int8"])("of %s that double rows and columns are four phases", (type) => {
       const row = (name: string, smVersion = 90) => candidates(smVersion)[`${type} ${name}`]!;
       const reasons = (name: string) => rejected(90, `${type} ${name}`);
-      // Sums of 256 channels and four taps are short.
-      const wide = type === "float8" ? ["sm90_m128n256w", "sm90_m128n256pw"] : ["sm90_m128n256pw", "sm90_m256n128pw"];
+      const wide = ["sm90_m128n256", "sm90_m256n128"].map((tile) => `${tile}${type === "float8" ? "w" : "pw"}`);
       for (const name of ["doubling conv", "measured doubling conv"]) expect(row(name).slice(0, 2)).toEqual(wide);
       // Which tile is chosen does not depend on how many frames there are.
       expect(row("invariant measured doubling conv")).toEqual([wide[0]]);
-      expect(reasons("doubling conv with a residual").sm90_m128n256pw).toBe("has no residual where it upsamples");
+      expect(reasons("doubling conv with a residual")[wide[0]!]).toBe("has no residual where it upsamples");
       expect(row("doubling conv with a residual")[0]).toBe("sm90_m256n128p");
-      expect(reasons("doubling conv of 320").sm90_m128n256pw).toBe("upsamples where boxes cover rows and columns");
+      expect(reasons("doubling conv of 320")[wide[0]!]).toBe("upsamples where boxes cover rows and columns");
       expect(reasons("doubling conv").sm90_m128n128psp).toMatch(/^(has no upsampling|is for float8)$/);
       expect(row("doubling conv").filter((name) => /\dps/.test(name))).toEqual([]);
       // Codes are made of sums one by one, in tiles that may have an activation or operands of any type.
-      expect(reasons("doubling conv to codes").sm90_m128n256pw).toBe("leaves no codes of such results");
+      expect(reasons("doubling conv to codes")[wide[0]!]).toBe("leaves no codes of such results");
       expect(row("doubling conv to codes")[0]).toMatch(/^sm90_/);
       // Four launches of one name elsewhere.
       const [name, plain] =

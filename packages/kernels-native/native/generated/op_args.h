@@ -188,7 +188,7 @@ struct ConvArgs {
   bool transposed;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width, among them those of nearest-2x with 3x3 filters behind it. */
+/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of at most 1280 float8 products are added up in float32, perhaps rounded to 11 bits before; sums of integers are exact. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width, among them those of nearest-2x with 3x3 filters behind it. */
 struct ConvQ8Args {
   /** [B,F,H,W,C]: activations. */
   Tensor x;

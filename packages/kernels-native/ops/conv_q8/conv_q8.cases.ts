@@ -170,6 +170,18 @@ const stationary: Shape[] = [
   },
 ];
 
+/** Sums as large as 16 bits of their scale have room for, in tiles that keep some so; tensor cores cut nothing off such codes. */
+const largest: Case = {
+  name: "3x3 of large codes of one sign, f8e4m3",
+  inputs: {
+    x: { dims: [1, 1, 8, 16, 592], dtype: "f8e4m3", fill: { mean: 384, deviation: 0 } },
+    xScale: { dims: [1, 1, 1, 1], fill: { mean: 1e-4, deviation: 0 } },
+    weight: { dims: [128, 592, 1, 3, 3], dtype: "f8e4m3", fill: { mean: 384, deviation: 0 } },
+    weightScale: { dims: [128, 1], fill: { mean: 1e-4, deviation: 0 } },
+  },
+  attrs: { padding: around(0, 1) },
+};
+
 /** Values far from zero, whose squares say little of their variance. */
 const far = (dims: readonly number[], gap = 0): Operand => ({ dims, gap, fill: { mean: 20, deviation: 1 } });
 
@@ -344,6 +356,7 @@ export default defineCases(convQ8, {
   correctness: [
     ...shapes.flatMap(both),
     ...stationary.flatMap(both),
+    largest,
     ...measured.flatMap(both),
     ...doubling.flatMap(both),
     ...epilogue,

@@ -18,12 +18,13 @@ bool is_stationary(const ConvQ8Args& a) {
 const char* invariant_tile(const ConvQ8Args& a) {
   const int64_t columns = a.y.channels(), taps = a.transposed ? 4 : a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
   const bool wide = columns % 128 != 0 && columns % 160 == 0;
-  const bool one = a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
+  const bool floats = a.x.dtype == DType::f8e4m3,
+             one = floats && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
   // Tiles of 160 columns have no phases where they have one sum.
   if (wide) return one && !a.transposed ? "sm90_m128n160ps" : "sm90_m128n160p";
   if (one && !a.transposed && is_stationary(a)) return "sm90_stationary_m128n128";
-  if (columns % 256 == 0) return one ? "sm90_m128n256w" : "sm90_m128n256pw";
-  return one ? "sm90_m256n128w" : "sm90_m256n128pw";
+  if (columns % 256 == 0) return floats ? "sm90_m128n256w" : "sm90_m128n256pw";
+  return floats ? "sm90_m256n128w" : "sm90_m256n128pw";
 }
 
 }  // namespace

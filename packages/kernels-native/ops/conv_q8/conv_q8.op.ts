@@ -12,9 +12,10 @@ export default defineOp({
   id: "conv_q8",
   summary:
     "Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of " +
-    "one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 " +
-    "products are added up in float32 after at most 1280 of them; sums of integers are exact. Transposed, pixels are spread by " +
-    "the stride instead: 4x4 filters double height and width, among them those of nearest-2x with 3x3 filters behind it.",
+    "one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of at most 1280 " +
+    "float8 products are added up in float32, perhaps rounded to 11 bits before; sums of integers are exact. Transposed, pixels " +
+    "are spread by the stride instead: 4x4 filters double height and width, among them those of nearest-2x with 3x3 filters " +
+    "behind it.",
   formula: [
     "sum[g,p,q,k] = xScale · weightScale[k] · Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
     "transposed: sum[g,p,q,k] = xScale · weightScale[k] · Σ over r,s,c with 2·i + r = p + 1, 2·j + s = q + 1 of x[g,i,j,c] · weight[c,k,0,r,s]",

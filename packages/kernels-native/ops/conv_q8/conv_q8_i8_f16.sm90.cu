@@ -5,4 +5,5 @@ using namespace vd::device;
 
 VD_CONV_Q8_SMALL(int8_t, i8, __half, f16)
 VD_CONV_Q8_PROMOTED(int8_t, i8, __half, f16)
+VD_CONV_Q8_WIDE_INTEGERS(int8_t, i8, __half, f16)
 VD_CONV_Q8_SPLIT_SUMS(int8_t, i8, __half, f16)

@@ -20,22 +20,25 @@
   VD_CONV_Q8(q, qName, type, name, 6, m256n32)
 
 /** Tiles that promote sums. */
-#define VD_CONV_Q8_PROMOTED(q, qName, type, name)          \
-  VD_CONV_Q8(q, qName, type, name, 13, m128n192p)          \
-  VD_CONV_Q8(q, qName, type, name, 14, m256n128p)          \
-  VD_CONV_Q8(q, qName, type, name, 15, m128n256p)          \
-  VD_CONV_Q8(q, qName, type, name, 16, m128n160p)          \
-  VD_CONV_Q8(q, qName, type, name, 33, m128n128psp)        \
-  VD_CONV_Q8_MOMENTS(q, qName, type, name, 13, m128n192p)  \
-  VD_CONV_Q8_MOMENTS(q, qName, type, name, 14, m256n128p)  \
-  VD_CONV_Q8_MOMENTS(q, qName, type, name, 15, m128n256p)  \
-  VD_CONV_Q8_MOMENTS(q, qName, type, name, 16, m128n160p)  \
+#define VD_CONV_Q8_PROMOTED(q, qName, type, name)         \
+  VD_CONV_Q8(q, qName, type, name, 13, m128n192p)         \
+  VD_CONV_Q8(q, qName, type, name, 14, m256n128p)         \
+  VD_CONV_Q8(q, qName, type, name, 15, m128n256p)         \
+  VD_CONV_Q8(q, qName, type, name, 16, m128n160p)         \
+  VD_CONV_Q8(q, qName, type, name, 33, m128n128psp)       \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 13, m128n192p) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 14, m256n128p) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 15, m128n256p) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 16, m128n160p)
+
+/** Wide tiles of integers. */
+#define VD_CONV_Q8_WIDE_INTEGERS(q, qName, type, name)     \
   VD_CONV_Q8(q, qName, type, name, 31, m128n256pw)         \
   VD_CONV_Q8(q, qName, type, name, 32, m256n128pw)         \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 31, m128n256pw) \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 32, m256n128pw)
 
-/** Tiles of one sum, of short float8 products. */
+/** Tiles of one sum, of short float8 products, and wide ones, which fold long ones. */
 #define VD_CONV_Q8_SUMS(q, qName, type, name)             \
   VD_CONV_Q8(q, qName, type, name, 0, m128n256)           \
   VD_CONV_Q8(q, qName, type, name, 1, m256n160)           \

@@ -43,13 +43,54 @@ __device__ __forceinline__ float common_scale(const QuantizeParams& p) {
   return code_scale(max_block<256>(found), p.isInt8);
 }
 
+/** The pixel of run `i` of all. A division of 64 bits takes longer than memory. */
+__device__ __forceinline__ int64_t pixel_of(int64_t i, int64_t all, uint32_t runs) {
+  return all <= UINT32_MAX ? static_cast<uint32_t>(i) / runs : i / runs;
+}
+
+/** Rounds runs of eight channels with one scale. A thread asks for several before it needs the first. kPacked: pixels lie beside each
+ *  other, so that nobody asks which one a run is of, which takes longer than memory. */
+template <class T, bool kPacked> __device__ __forceinline__ void round_runs(const QuantizeParams& p, float inverse) {
+  constexpr int kBatch = 4;
+  const uint32_t runs = p.channels / 8;
+  const int64_t all = p.pixels * runs, step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; first < all; first += kBatch * step) {
+    Raw8<T> raw[kBatch];
+    uint8_t* to[kBatch];
+#pragma unroll
+    for (int n = 0; n < kBatch; ++n) {
+      const int64_t i = first + n * step, pixel = kPacked ? 0 : pixel_of(i, all, runs), c = (i - pixel * runs) * 8;
+      to[n] = i < all ? p.y + pixel * p.yPitch + c : nullptr;
+      if (i < all) load_raw8<T>(static_cast<const T*>(p.x) + pixel * p.xPitch + c, raw[n]);
+    }
+#pragma unroll
+    for (int n = 0; n < kBatch; ++n) {
+      float v[8];
+      if (to[n] == nullptr) break;
+      unpack_raw8<T>(raw[n], v);
+      store_codes<8>(to[n], v, inverse, p.isInt8);
+    }
+  }
+}
+
+template <class T> __device__ __forceinline__ void round_runs(const QuantizeParams& p, float inverse) {
+  if (p.xPitch == p.channels && p.yPitch == p.channels) round_runs<T, true>(p, inverse);
+  else round_runs<T, false>(p, inverse);
+}
+
 template <int kWidth> __device__ __forceinline__ void quantize_known(const QuantizeParams& p) {
   const float common = p.maxima != nullptr ? common_scale(p) : 0.0f;
+  if (kWidth == 8 && p.groups == 1 && (p.maxima != nullptr || p.scalePitch == 0)) {
+    const float scale = p.maxima != nullptr ? common : *p.scale, inverse = __frcp_rn(scale);
+    if (p.scales != nullptr && p.scalesPitch == 0 && blockIdx.x == 0 && threadIdx.x == 0) *p.scales = scale;
+    if (p.xType == kF16) round_runs<__half>(p, inverse);
+    else if (p.xType == kBf16) round_runs<__nv_bfloat16>(p, inverse);
+    else round_runs<float>(p, inverse);
+    return;
+  }
   const uint32_t runs = p.channels / kWidth;
-  // A division of 64 bits takes longer than memory.
-  const bool isShort = p.pixels * runs <= UINT32_MAX;
   for_each_item(p.pixels * runs, [&](int64_t i) {
-    const int64_t pixel = isShort ? static_cast<uint32_t>(i) / runs : i / runs;
+    const int64_t pixel = pixel_of(i, p.pixels * runs, runs);
     const int c = static_cast<int>(i - pixel * runs) * kWidth, group = p.groups == 1 ? 0 : c / p.width;
     const float scale = p.maxima != nullptr ? common : p.scale[pixel * p.scalePitch + group];
     round_run<kWidth>(p, pixel, c, __frcp_rn(scale));

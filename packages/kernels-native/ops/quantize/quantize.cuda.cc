@@ -97,11 +97,11 @@ cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::Devic
   add_held(a, p, vector, device, out);
   const std::string suffix = vector ? "_vector" : "_scalar";
   const int64_t runs = p.pixels * (p.channels / (vector ? 8 : 1));
-  // Blocks that find a scale from all maxima do so once for much work.
+  // Blocks that find a scale from all maxima do so once for much work, and threads with much work wait for several loads at once.
   const int64_t blocks = int64_t{8} * device.numSms;
   cuda::Variant variant;
   if (a.scale.present()) {
-    variant.launches.push_back(make_launch("quantize_known" + suffix, runs, kNoLimit, p));
+    variant.launches.push_back(make_launch("quantize_known" + suffix, runs, p.groups == 1 && p.scalePitch == 0 ? blocks : kNoLimit, p));
   } else if (a.per == ScalesPer::tensor) {
     p.numMaxima = static_cast<int32_t>(std::clamp<int64_t>(cuda::ceil_div(runs, 256), 1, std::min<int64_t>(blocks, kMostMaxima)));
     variant.workspaceBytes = cuda::round_up(p.numMaxima * sizeof(float), 256);
