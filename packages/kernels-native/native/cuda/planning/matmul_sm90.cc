@@ -231,7 +231,6 @@ double load_rate(int64_t numBlocks) { return std::min(67.0, 5280.0 / static_cast
  * after every block keep the tensor cores waiting, those of integers longer. */
 double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.floats) return 2.2;  // two products of tensor cores for one
-  if (p.x.dtype == DType::f8e4m3 && tile.wide) return 0.88;  // measured on an H100, beside tiles of 256 columns that promote each block
   if (tile.promote != 1 || tile.blocked) return 1;
   return p.x.dtype == DType::i8 ? 1.35 : 1.15;
 }
