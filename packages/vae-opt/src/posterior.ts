@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { COUNT, FLOATS_32, requireArgument, VdError } from "@vd/kernels-native";
 import { type Pausable, pausable } from "@vd/tensor";
 
 /** The Gaussian that encoding gives for each latent element. */
@@ -16,6 +16,12 @@ export const LOG_VARIANCE_RANGE = [-30, 20] as const;
 
 /** Pixels between two pauses. */
 const PIECE = 1_024;
+
+/** Refuses what are no moments of so many channels. @throws VdError `attr` */
+function requireMoments(where: string, moments: unknown, channels: unknown): void {
+  requireArgument(`${where} moments`, moments, FLOATS_32);
+  requireArgument(`${where} channels`, channels, COUNT);
+}
 
 /** Copies means to `mode`, [pixels, channels]. */
 function* copyMeans(moments: Float32Array, channels: number, mode: Float32Array): Pausable<void> {
@@ -40,8 +46,9 @@ function* findDeviations(moments: Float32Array, channels: number, std: Float32Ar
 }
 
 /** Returns the most likely latents alone. Pauses after some pixels. moments: [pixels, 2·channels], means first in every
- *  pixel → [pixels, channels]. */
+ *  pixel → [pixels, channels]. @throws VdError `attr` for what are no moments */
 export const posteriorMode = pausable(function* (moments: Float32Array, channels: number): Pausable<Float32Array> {
+  requireMoments("posteriorMode", moments, channels);
   const mode = new Float32Array(moments.length / 2);
   yield* copyMeans(moments, channels, mode);
   return mode;
@@ -69,6 +76,7 @@ function checkNoise(noise: ArrayLike<number>, count: number): void {
  * Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
  * results and noise: [pixels, channels].
  *
+ * @throws VdError `attr` for what are no moments
  * @example
  * ```ts
  * import { posterior } from "@vd/vae-opt";
@@ -78,6 +86,7 @@ function checkNoise(noise: ArrayLike<number>, count: number): void {
  * ```
  */
 export function posterior(moments: Float32Array, channels: number): Posterior {
+  requireMoments("posterior", moments, channels);
   const split = { mode: new Float32Array(moments.length / 2), std: new Float32Array(moments.length / 2) };
   splitMoments(moments, channels, split);
   return withSample(split);

@@ -1,5 +1,6 @@
-import { shownJson, VdError } from "@vd/kernels-native";
+import { requireArgument, requireFields, shownJson, VdError, wholeFrom } from "@vd/kernels-native";
 import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH } from "@vd/tensor";
+import { CHANNELS, JSON_OBJECT } from "../wanted";
 
 /** What describes a causal video autoencoder. */
 export interface CausalVaeConfig {
@@ -93,6 +94,7 @@ function readScale(where: string, json: Json): number {
  * @throws VdError `weights`
  */
 export function parseCausalVaeConfig(json: Json, where = "config.json"): CausalVaeConfig {
+  requireArgument(where, json, JSON_OBJECT);
   expectOnly(where, json, "act_fn", "silu");
   expectOnly(where, json, "down_block_types", "DownEncoderBlock3D");
   expectOnly(where, json, "up_block_types", "UpDecoderBlock3D");
@@ -122,13 +124,14 @@ export function parseCausalVaeConfig(json: Json, where = "config.json"): CausalV
 }
 
 /**
- * Checks a configuration that code gives: what files say is checked when they are parsed.
+ * Checks a configuration that code gives: what files say is checked when they are parsed. where: whose it is, for
+ * messages.
  *
  * @throws VdError `attr`
  */
-export function checkCausalVaeConfig(config: CausalVaeConfig): void {
+export function checkCausalVaeConfig(config: CausalVaeConfig, where = "config"): void {
   const refuse = (key: string, expected: string, got: unknown): never => {
-    throw new VdError({ code: "attr", where: `config] [${key}`, expected, got: shownJson(got) });
+    throw new VdError({ code: "attr", where: `${where}] [${key}`, expected, got: shownJson(got) });
   };
   const channels = config?.blockOutChannels;
   const groups = config?.normGroups;
@@ -145,8 +148,16 @@ export function checkCausalVaeConfig(config: CausalVaeConfig): void {
     if (!isCount(config[key], MAX_WIDTH)) refuse(key, `a whole number from 1 to ${MAX_WIDTH}`, config[key]);
 }
 
-/** Factor by which encoding shrinks height and width. */
-export const pictureFactor = ({ blockOutChannels }: CausalVaeConfig): number => 2 ** (blockOutChannels.length - 1);
+/** Factor by which encoding shrinks height and width. @throws VdError `attr` for what is no configuration */
+export function pictureFactor(config: CausalVaeConfig): number {
+  requireFields("pictureFactor config", config, { blockOutChannels: CHANNELS });
+  return 2 ** (config.blockOutChannels.length - 1);
+}
 
-/** Factor by which encoding shrinks the number of frames behind the first one. */
-export const frameFactor = ({ temporalLevels }: CausalVaeConfig): number => 2 ** temporalLevels;
+const TEMPORAL_LEVELS = { temporalLevels: wholeFrom(0) };
+
+/** Factor by which encoding shrinks the number of frames behind the first one. @throws VdError `attr` for what is no configuration */
+export function frameFactor(config: CausalVaeConfig): number {
+  requireFields("frameFactor config", config, TEMPORAL_LEVELS);
+  return 2 ** config.temporalLevels;
+}

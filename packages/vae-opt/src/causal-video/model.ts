@@ -1,4 +1,12 @@
-import { type Graph, type Pausable, type PausableModule, pausable, type Tensor, type Weights } from "@vd/tensor";
+import {
+  type Graph,
+  type Pausable,
+  type PausableModule,
+  pausable,
+  requireLayer,
+  type Tensor,
+  type Weights,
+} from "@vd/tensor";
 import {
   type CausalModule,
   causalResBlock,
@@ -9,7 +17,7 @@ import {
   quantConv,
   upsampler,
 } from "./blocks";
-import type { CausalVaeConfig } from "./config";
+import { type CausalVaeConfig, checkCausalVaeConfig } from "./config";
 import { clipMemory, type Piece } from "./frame-memory";
 import { framesAfter, pieceEnds, runSection, type Section, Steps } from "./pieces";
 
@@ -218,7 +226,7 @@ function decoderReach({ blockOutChannels, layersPerBlock }: CausalVaeConfig): nu
  * Makes SeedVR2's autoencoder from its weights. Pauses between its parts. Source: ByteDance-Seed/SeedVR@673b563
  * models/video_vae_v3/modules/attn_video_vae.py.
  *
- * @throws VdError `weights` naming the first key that does not fit
+ * @throws VdError `weights` naming the first key that does not fit, `attr` for what are no weights or no configuration
  * @example
  * ```ts
  * import { openDevice } from "@vd/kernels-native";
@@ -234,6 +242,8 @@ function decoderReach({ blockOutChannels, layersPerBlock }: CausalVaeConfig): nu
  * ```
  */
 export const causalVideoVae = pausable(function* (w: Weights, config: CausalVaeConfig): Pausable<CausalVideoVae> {
+  requireLayer("causalVideoVae", w, config, {});
+  checkCausalVaeConfig(config, "causalVideoVae config");
   const { latentChannels } = config;
   const encoder = encoderSteps(w.at("encoder"), config);
   yield;

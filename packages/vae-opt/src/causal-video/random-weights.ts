@@ -8,7 +8,7 @@ import {
   type WeightEntry,
   Weights,
 } from "@vd/tensor";
-import type { CausalVaeConfig } from "./config";
+import { type CausalVaeConfig, checkCausalVaeConfig } from "./config";
 import { type CheckpointTensor, causalVaeTensors } from "./tensors";
 
 /** Random numbers that all weights share, each from its own place on: hundreds of millions of new ones would take seconds. */
@@ -35,11 +35,12 @@ function* fill(
 }
 
 /** Returns random weights in float16 of everything that the configuration asks for, for measurements: the same seed gives the
- *  same ones. Pauses after some values. */
+ *  same ones. Pauses after some values. @throws VdError `attr` for what is no configuration */
 export const randomCausalVaeWeights = pausable(function* (
   config: CausalVaeConfig,
   seed: number | undefined = 0,
 ): Pausable<Weights> {
+  checkCausalVaeConfig(config, "randomCausalVaeWeights config");
   const pool = new CpuGenerator(seed).randn(POOL_LENGTH);
   const entries = new Map<string, WeightEntry>();
   for (const tensor of causalVaeTensors(config)) {

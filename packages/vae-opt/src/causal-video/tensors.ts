@@ -1,4 +1,4 @@
-import type { CausalVaeConfig } from "./config";
+import { type CausalVaeConfig, checkCausalVaeConfig } from "./config";
 
 /** A tensor of a checkpoint. */
 export interface CheckpointTensor {
@@ -76,8 +76,10 @@ function* decoder(config: CausalVaeConfig): Tensors {
   }
 }
 
-/** Yields the tensors that a checkpoint of this configuration has, by the names under which SeedVR2's is published. */
+/** Yields the tensors that a checkpoint of this configuration has, by the names under which SeedVR2's is published.
+ *  @throws VdError `attr` for what is no configuration */
 export function* causalVaeTensors(config: CausalVaeConfig): Generator<CheckpointTensor, void, void> {
+  checkCausalVaeConfig(config, "causalVaeTensors config");
   const { latentChannels } = config;
   yield* encoder(config);
   yield* decoder(config);

@@ -1,4 +1,5 @@
 import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
+import { FINITE, having, optional, requireArgument, requireFields } from "@vd/kernels-native";
 import { vaeLayoutOfDiffusers } from "./vae-names";
 
 /** Size of the published models' training pictures. */
@@ -10,15 +11,18 @@ export interface VaeInference {
   scalingFactor?: number | undefined;
 }
 
+const SHAPES = having("a Map of shapes by their names", ["get", "keys"]);
+const INFERENCE = { scalingFactor: optional(FINITE) };
+
 /**
  * `vae/config.json` from shapes.
  *
- * @throws VdError `weights` where a tensor is missing
+ * @throws VdError `weights` where a tensor is missing, `attr` for what are no shapes or options
  */
-export function inferVaeConfig(
-  shapes: Shapes,
-  { scalingFactor = 0.18215 }: VaeInference = {},
-): Record<string, unknown> {
+export function inferVaeConfig(shapes: Shapes, options: VaeInference = {}): Record<string, unknown> {
+  requireArgument("inferVaeConfig shapes", shapes, SHAPES);
+  requireFields("inferVaeConfig", options, INFERENCE);
+  const { scalingFactor = 0.18215 } = options;
   const { encoderLayers } = vaeLayoutOfDiffusers(new Set(shapes.keys()));
   return {
     _class_name: "AutoencoderKLTemporalDecoder",

@@ -1,4 +1,6 @@
 import { countBelow, type LayerPair, layerPairs, type NamePair } from "@vd/hub";
+import { listOf, requireArgument, requireFields, wholeFrom } from "@vd/kernels-native";
+import { NAMES } from "../wanted";
 
 /** The blocks of the autoencoder, as far as names depend on them. */
 export interface VaeLayout {
@@ -9,6 +11,9 @@ export interface VaeLayout {
   /** Residual blocks per level, from the latents outwards. */
   decoderLayers: readonly number[];
 }
+
+const LAYERS = listOf(wholeFrom(0));
+const LAYOUT = { encoderLayers: LAYERS, decoderMiddleLayers: wholeFrom(0), decoderLayers: LAYERS };
 
 const RES_LAYERS: readonly LayerPair[] = ["norm1", "conv1", "norm2", "conv2"].map((name) => [name, name]);
 const TIME_LAYERS: readonly LayerPair[] = [
@@ -27,8 +32,11 @@ const ATTENTION_LAYERS: readonly LayerPair[] = [
 /**
  * Reads the blocks off the original names, in which the decoder's levels are numbered from the picture inwards too.
  * Source: Stability-AI/generative-models sgm/modules/diffusionmodules/model.py, sgm/modules/autoencoding/temporal_ae.py.
+ *
+ * @throws VdError `attr` for what are no names
  */
 export function vaeLayoutOfOriginal(names: ReadonlySet<string>): VaeLayout {
+  requireArgument("vaeLayoutOfOriginal names", names, NAMES);
   const layers = (side: string) =>
     Array.from({ length: countBelow(names, `${side}.`) }, (_, i) => countBelow(names, `${side}.${i}.block.`));
   let decoderMiddleLayers = 0;
@@ -40,8 +48,9 @@ export function vaeLayoutOfOriginal(names: ReadonlySet<string>): VaeLayout {
   };
 }
 
-/** Reads the blocks off the names of the folder layout. */
+/** Reads the blocks off the names of the folder layout. @throws VdError `attr` for what are no names */
 export function vaeLayoutOfDiffusers(names: ReadonlySet<string>): VaeLayout {
+  requireArgument("vaeLayoutOfDiffusers names", names, NAMES);
   const layers = (side: string) =>
     Array.from({ length: countBelow(names, `${side}.`) }, (_, i) => countBelow(names, `${side}.${i}.resnets.`));
   return {
@@ -54,8 +63,11 @@ export function vaeLayoutOfDiffusers(names: ReadonlySet<string>): VaeLayout {
 /**
  * Every tensor of an autoencoder with these blocks, in both ways of naming.
  * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `convert_ldm_vae_checkpoint`.
+ *
+ * @throws VdError `attr` for what is no layout
  */
 export function vaeNamePairs(layout: VaeLayout): NamePair[] {
+  requireFields("vaeNamePairs layout", layout, LAYOUT);
   const end: LayerPair = ["conv_out.time_mix_conv", "time_conv_out"];
   return [
     ...layerPairs("", "", [["quant_conv", "quant_conv"]]),
@@ -68,8 +80,11 @@ export function vaeNamePairs(layout: VaeLayout): NamePair[] {
 /**
  * Every tensor of an autoencoder of pictures with these blocks, in both ways of naming.
  * Source: huggingface/diffusers@58eb52c src/diffusers/loaders/single_file_utils.py `convert_ldm_vae_checkpoint`.
+ *
+ * @throws VdError `attr` for what is no layout
  */
 export function pictureVaeNamePairs(layout: VaeLayout): NamePair[] {
+  requireFields("pictureVaeNamePairs layout", layout, LAYOUT);
   const ends: LayerPair[] = [
     ["quant_conv", "quant_conv"],
     ["post_quant_conv", "post_quant_conv"],

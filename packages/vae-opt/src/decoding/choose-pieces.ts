@@ -1,3 +1,4 @@
+import { COUNT, FUNCTION, NUMBER, optional, requireFields } from "@vd/kernels-native";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { frameBytes } from "./clip-map";
 import { mapBytes } from "./host-map";
@@ -15,6 +16,7 @@ import {
   type DecodeShape,
   decodeStage,
   headStage,
+  requireDecode,
   spatialStage,
   temporalStage,
   type VaeStage,
@@ -36,6 +38,8 @@ export interface PieceBudget {
   /** Frames at a time, if the caller has chosen them already. */
   chunkFrames?: number | undefined;
 }
+
+const BUDGET = { budgetBytes: NUMBER, bytesOf: FUNCTION, chunkFrames: optional(COUNT) };
 
 /** A decode's pieces, and what they take. */
 export interface ChosenPieces {
@@ -179,12 +183,16 @@ async function chooseTiles(vae: TemporalVae, shape: DecodeShape, budget: PieceBu
 /**
  * Chooses how to decode within a number of bytes: whole if it fits, else the most frames at a time, else tiles. Each look
  * records a stage.
+ *
+ * @throws VdError `attr` for what is no decode or no budget
  */
 export async function chooseDecodePieces(
   vae: TemporalVae,
   shape: DecodeShape,
   budget: PieceBudget,
 ): Promise<ChosenPieces> {
+  requireDecode("chooseDecodePieces", vae, shape);
+  requireFields("chooseDecodePieces budget", budget, BUDGET);
   const { budgetBytes, bytesOf, chunkFrames } = budget;
   const bytesAt = (frames: number | undefined) => bytesOf(decodeStage(vae, shape, frames));
   const whole = await bytesAt(chunkFrames);

@@ -1,7 +1,7 @@
-import type { Device, DeviceBuffer } from "@vd/kernels-native";
+import { type Device, type DeviceBuffer, requireFields } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import type { HostFrames } from "../host-frames";
-import { type HostMap, type MapPart, type MapSize, mapBytes, rowBytes } from "./host-map";
+import { FRAME_SIZE, type HostMap, type MapPart, type MapSize, mapBytes, rowBytes } from "./host-map";
 
 /** What holds the frames of maps. */
 export interface MapMemory {
@@ -15,8 +15,11 @@ interface HeldFrame {
   isOnDevice: boolean;
 }
 
-/** Returns the bytes of a frame of a map. */
-export const frameBytes = (size: MapSize): number => mapBytes({ ...size, numFrames: 1 });
+/** Returns the bytes of a frame of a map. @throws VdError `attr` for what is no size */
+export function frameBytes(size: MapSize): number {
+  requireFields("frameBytes size", size, FRAME_SIZE);
+  return mapBytes({ ...size, numFrames: 1 });
+}
 
 /** A feature map of a clip between two stages, frame by frame, channels last: the first frames on the device, the others in the machine's
  *  memory. */

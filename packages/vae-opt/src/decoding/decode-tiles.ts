@@ -1,16 +1,26 @@
-import { cancelledError } from "@vd/kernels-native";
+import {
+  arrayOf,
+  cancelledError,
+  FLOATS_32,
+  FUNCTION,
+  listOf,
+  OBJECT,
+  oneOfThese,
+  requireFields,
+} from "@vd/kernels-native";
 import { frameChunks, type Pausable, type Plan, pausable, runInSlices } from "@vd/tensor";
 import { HostFrames } from "../host-frames";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { ClipMap, type MapMemory } from "./clip-map";
 import { emptyMap, type HostMap, type MapPart, type MapSize, placePart } from "./host-map";
 import { joinStatistics, type PartStatistics } from "./norm-statistics";
-import { type BlockMaps, type BlockTiles, blockMaps, canReplace, heldBytes, type TileChoice } from "./pieces";
+import { type BlockMaps, type BlockTiles, blockMaps, canReplace, heldBytes, TILES, type TileChoice } from "./pieces";
 import {
   type BlockPart,
   type DecodeShape,
   headStage,
   measuringStage,
+  requireDecode,
   STATISTICS_INPUTS,
   type StageRunner,
   spatialStage,
@@ -50,6 +60,12 @@ export interface TiledDecode extends MapMemory {
   /** Blocks whose map an earlier run has kept are not computed again. */
   kept?: KeptMaps | undefined;
 }
+
+const DECODE = {
+  ...{ device: OBJECT, tiles: OBJECT, latents: FLOATS_32, run: FUNCTION },
+  outputs: listOf(oneOfThese(["frames", "floats", "levels"] satisfies FramesOutput[])),
+};
+const FRAMES = { frames: listOf(arrayOf("Uint8Array")) };
 
 /** A decode in tiles that has begun. */
 type TiledJob = TiledDecode & { hostFrames: HostFrames };
@@ -194,9 +210,12 @@ async function beginning(job: TiledJob, found: MapBehind | undefined, map: ClipM
  * statistics that are joined from all pieces first, so there are no seams, and the result is that of the whole decode. Returns frames one by
  * one, [H,W,3] in bytes, by output.
  *
- * @throws VdError `memory` where a stage does not fit, `cancelled` once the signal has fired
+ * @throws VdError `memory` where a stage does not fit, `cancelled` once the signal has fired, `attr` for what is no decode
  */
 export async function decodeInTiles(decode: TiledDecode): Promise<Map<FramesOutput, HostMap>> {
+  requireFields("decodeInTiles", decode, DECODE);
+  requireDecode("decodeInTiles", decode.vae, decode.shape);
+  requireFields("decodeInTiles tiles", decode.tiles, TILES);
   const job: TiledJob = { ...decode, hostFrames: new HostFrames(decode.device) };
   const { vae, shape, tiles } = job;
   const { numHeadBlocks } = tiles;
@@ -236,12 +255,12 @@ export interface TileStage {
   heldBytes: number;
 }
 
-/** Returns the stages of a decode in tiles: what it will cost. Runs of another length at the end of an axis are counted as whole ones. */
-export function tileStages(
-  vae: TemporalVae,
-  shape: DecodeShape,
-  { numHeadBlocks, headChunkFrames, blocks }: TileChoice,
-): TileStage[] {
+/** Returns the stages of a decode in tiles: what it will cost. Runs of another length at the end of an axis are counted as whole ones.
+ *  @throws VdError `attr` for what is no decode in tiles */
+export function tileStages(vae: TemporalVae, shape: DecodeShape, tiling: TileChoice): TileStage[] {
+  requireDecode("tileStages", vae, shape);
+  requireFields("tileStages tiles", tiling, TILES);
+  const { numHeadBlocks, headChunkFrames, blocks } = tiling;
   const maps = blockMaps(vae, shape);
   const head = headStage(vae, shape, { numBlocks: numHeadBlocks, chunkFrames: headChunkFrames });
   const stages = blocks.flatMap((tiles, i): TileStage[] => {
@@ -261,8 +280,10 @@ export function tileStages(
   return [{ stage: head, runs: 1, heldBytes: 0 }, ...stages];
 }
 
-/** Returns all frames of a result in one array, [F,H,W,C] in bytes. Pauses after each frame. */
-export const joinedFrames = pausable(function* ({ frames }: HostMap): Pausable<Uint8Array> {
+/** Returns all frames of a result in one array, [F,H,W,C] in bytes. Pauses after each frame. @throws VdError `attr` for what is no map */
+export const joinedFrames = pausable(function* (map: HostMap): Pausable<Uint8Array> {
+  requireFields("joinedFrames map", map, FRAMES);
+  const { frames } = map;
   const result = new Uint8Array(frames.length * frames[0]!.length);
   for (const [i, frame] of frames.entries()) {
     result.set(frame, i * frame.length);

@@ -1,5 +1,6 @@
-import { DTYPES, type DType } from "@vd/kernels-native";
+import { COUNT, DTYPES, type DType } from "@vd/kernels-native";
 import { type Pausable, pausable } from "@vd/tensor";
+import { DTYPE } from "../wanted";
 
 /** Size of a feature map of a clip. */
 export interface MapSize {
@@ -9,6 +10,9 @@ export interface MapSize {
   channels: number;
   dtype: DType;
 }
+
+/** Of a frame of a map. */
+export const FRAME_SIZE = { height: COUNT, width: COUNT, channels: COUNT, dtype: DTYPE };
 
 /** A feature map of a clip in host memory, channels last, frame by frame: one array for all could be longer than arrays
  *  may be. */

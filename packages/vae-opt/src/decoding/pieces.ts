@@ -1,7 +1,8 @@
+import { COUNT, having, listOf, OBJECT, optional, requireArgument, requireFields, wholeFrom } from "@vd/kernels-native";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { frameBytes } from "./clip-map";
 import { type MapSize, mapBytes } from "./host-map";
-import type { DecodeShape } from "./stages";
+import { type DecodeShape, requireDecode } from "./stages";
 
 /** How one block of a tiled decode is cut. */
 export interface BlockTiles {
@@ -25,6 +26,9 @@ export interface TileChoice {
   blocks: readonly BlockTiles[];
 }
 
+/** Of a choice of tiles. */
+export const TILES = { numHeadBlocks: wholeFrom(0), headChunkFrames: COUNT, blocks: listOf(OBJECT) };
+
 /** How a clip is decoded: whole, over a few frames at a time, or in tiles. The result is the same. */
 export interface DecodePieces {
   /** Frames that spatial layers compute at a time; undefined for all. Unused with tiles. */
@@ -38,8 +42,14 @@ export interface BlockMaps {
   made: MapSize;
 }
 
-/** Returns the maps of every block from the first on, and of the end. */
-export function blockMaps(vae: TemporalVae, { numFrames, height, width, dtype }: DecodeShape): BlockMaps[] {
+const MAPS = { taken: OBJECT, made: OBJECT };
+const ALL_MAPS = listOf(having("maps of a block", Object.keys(MAPS), "blockMaps returns them."));
+const PIECES = { chunkFrames: optional(COUNT), tiles: optional(OBJECT) };
+
+/** Returns the maps of every block from the first on, and of the end. @throws VdError `attr` for what is no decode */
+export function blockMaps(vae: TemporalVae, shape: DecodeShape): BlockMaps[] {
+  requireDecode("blockMaps", vae, shape);
+  const { numFrames, height, width, dtype } = shape;
   const size = { numFrames, dtype };
   let [h, w] = [height, width];
   const maps = vae.blocks.map(({ grow, cin, channels }): BlockMaps => {
@@ -52,12 +62,20 @@ export function blockMaps(vae: TemporalVae, { numFrames, height, width, dtype }:
   return [...maps, { taken: { ...end, channels: cin }, made: { ...end, channels } }];
 }
 
-/** True if a block's result can take the place of what it took: its halves look along other axes than the pieces go. */
-export const canReplace = ({ taken, made }: BlockMaps): boolean =>
-  taken.height === made.height && taken.channels === made.channels;
+/** True if a block's result can take the place of what it took: its halves look along other axes than the pieces go.
+ *  @throws VdError `attr` for what are no maps */
+export function canReplace(maps: BlockMaps): boolean {
+  requireFields("canReplace maps", maps, MAPS);
+  const { taken, made } = maps;
+  return taken.height === made.height && taken.channels === made.channels;
+}
 
-/** Returns the most bytes of the machine's memory that maps of a tiled decode take at a time. */
-export function hostBytes(maps: readonly BlockMaps[], { numHeadBlocks, blocks }: TileChoice): number {
+/** Returns the most bytes of the machine's memory that maps of a tiled decode take at a time. @throws VdError `attr` for what are no maps
+ *  or tiles */
+export function hostBytes(maps: readonly BlockMaps[], tiles: TileChoice): number {
+  requireArgument("hostBytes maps", maps, ALL_MAPS);
+  requireFields("hostBytes tiles", tiles, TILES);
+  const { numHeadBlocks, blocks } = tiles;
   const bytesOf = (each: BlockMaps, { onDevice }: BlockTiles) => {
     const made = (each.made.numFrames - onDevice.made) * frameBytes(each.made);
     return made + (canReplace(each) ? 0 : (each.taken.numFrames - onDevice.taken) * frameBytes(each.taken));
@@ -98,9 +116,12 @@ function rangeOf(values: readonly number[], what: string): string {
   return least === most ? counted(most, what) : `${least} to ${counted(most, what)}`;
 }
 
-/** Returns what pieces mean, as a part of a sentence. */
-export function describePieces({ chunkFrames, tiles }: DecodePieces): string {
+/** Returns what pieces mean, as a part of a sentence. @throws VdError `attr` for what are none */
+export function describePieces(pieces: DecodePieces): string {
+  requireFields("describePieces", pieces, PIECES);
+  const { chunkFrames, tiles } = pieces;
   if (!tiles) return chunkFrames === undefined ? "whole" : `${counted(chunkFrames, "frame")} at a time`;
+  requireFields("describePieces tiles", tiles, TILES);
   const { numHeadBlocks, blocks } = tiles;
   const [frames, rows] = [blocks.map((block) => block.frames), blocks.map((block) => block.rows)];
   const begin = numHeadBlocks > 0 ? `${counted(numHeadBlocks, "block")} whole, then ` : "";

@@ -1,9 +1,10 @@
+import { FUNCTION, OBJECT, requireFields } from "@vd/kernels-native";
 import type { PlanMemory } from "@vd/tensor";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { chooseDecodePieces } from "./choose-pieces";
 import { type TileStage, tileStages } from "./decode-tiles";
 import type { DecodePieces } from "./pieces";
-import { type DecodeShape, decodeStage, type VaeStage } from "./stages";
+import { type DecodeShape, decodeStage, requireDecode, type VaeStage } from "./stages";
 
 /** Part of the memory that pieces allocated which did not fit after all, for the next try. */
 const NEXT_SHARE = 0.7;
@@ -18,8 +19,12 @@ export interface FailedDecode {
   memoryOf(stage: VaeStage): Promise<PlanMemory>;
 }
 
-/** Returns pieces that take clearly less than those that did not fit after all; undefined if there are none. */
-export async function smallerPieces({ vae, shape, pieces, memoryOf }: FailedDecode): Promise<DecodePieces | undefined> {
+/** Returns pieces that take clearly less than those that did not fit after all; undefined if there are none.
+ *  @throws VdError `attr` for what is no decode */
+export async function smallerPieces(failed: FailedDecode): Promise<DecodePieces | undefined> {
+  requireFields("smallerPieces", failed, { pieces: OBJECT, memoryOf: FUNCTION });
+  const { vae, shape, pieces, memoryOf } = failed;
+  requireDecode("smallerPieces", vae, shape);
   const { tiles, chunkFrames } = pieces;
   const stages: readonly TileStage[] = tiles
     ? tileStages(vae, shape, tiles)

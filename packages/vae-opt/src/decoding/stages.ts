@@ -1,4 +1,17 @@
-import type { Device, DType, OpId } from "@vd/kernels-native";
+import {
+  COUNT,
+  type Device,
+  type DType,
+  FINITE,
+  FUNCTION,
+  having,
+  NUMBER,
+  type OpId,
+  optional,
+  requireArgument,
+  requireFields,
+  TEXT,
+} from "@vd/kernels-native";
 import {
   type CallOptions,
   channelRange,
@@ -14,6 +27,7 @@ import {
 } from "@vd/tensor";
 import type { DecoderBlock } from "../temporal-decoder/decoder";
 import type { TemporalVae } from "../temporal-decoder/vae";
+import { DTYPE } from "../wanted";
 import type { MapSize } from "./host-map";
 
 /** A part of a decode or encode that is recorded, laid out and run on its own. */
@@ -45,13 +59,28 @@ export interface DecodeShape {
   spatialBytes?: number | undefined;
 }
 
+const VAE = having("an autoencoder of temporalVae", ["blocks", "end", "config"]);
+const SHAPE = {
+  ...{ numFrames: COUNT, height: COUNT, width: COUNT, dtype: DTYPE },
+  ...{ latentScale: optional(FINITE), rewrite: optional(FUNCTION), spatialBytes: optional(NUMBER) },
+};
+
+/** Refuses what is no autoencoder, or no shape of a decode. @throws VdError `attr` */
+export function requireDecode(where: string, vae: unknown, shape: unknown): void {
+  requireArgument(`${where} vae`, vae, VAE);
+  requireFields(`${where} shape`, shape, SHAPE);
+}
+
 /** What a processor's last cache holds beside what others keep there. Two cores of a Zen 5, tiny-svd, 14 frames of 128 × 128, a decode: 347 ms
  *  with all frames at once, 316 with 4 to 16 MiB, 327 with 32. */
 const CACHED_BYTES = 16 << 20;
 
-/** Returns the bytes that a decoder's layers of single frames had better work in at a time on a device; undefined for no limit. */
-export const spatialBytesOf = ({ kind }: Pick<Device, "kind">): number | undefined =>
-  kind === "cpu" ? CACHED_BYTES : undefined;
+/** Returns the bytes that a decoder's layers of single frames had better work in at a time on a device; undefined for no limit.
+ *  @throws VdError `attr` for what is no device */
+export function spatialBytesOf(device: Pick<Device, "kind">): number | undefined {
+  requireFields("spatialBytesOf device", device, { kind: TEXT });
+  return device.kind === "cpu" ? CACHED_BYTES : undefined;
+}
 
 /** Makes a recording with the shape's own way of recording calls. */
 export function recording({ rewrite }: DecodeShape, build: (g: Graph) => Pausable<void>): Recording {
@@ -81,8 +110,10 @@ export function outputFrames(g: Graph, frames: Tensor): void {
 }
 
 /** Returns the stage that decodes a clip at once or over some frames at a time. `latents` f32[1,F,C,h,w] → `frames`
- *  [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */
+ *  [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. @throws VdError `attr` for what is no decode */
 export function decodeStage(vae: TemporalVae, shape: DecodeShape, chunkFrames: number | undefined): VaeStage {
+  requireDecode("decodeStage", vae, shape);
+  requireArgument("decodeStage chunkFrames", chunkFrames, optional(COUNT));
   return {
     name: "decode",
     key: `decode ${shape.numFrames} ${chunkFrames}`,

@@ -1,5 +1,5 @@
 import { freemem, totalmem } from "node:os";
-import { type Device, VdError } from "@vd/kernels-native";
+import { type Device, FUNCTION, requireFields, TEXT, VdError } from "@vd/kernels-native";
 
 /** How much of a GPU work may take: as much as keeps it fast, as fits a small card, or as little as is known to work. */
 export type MemoryUse = "full" | "low" | "lowest";
@@ -34,8 +34,11 @@ const SPARE = 0.03;
 /** On the CPU, which shares its memory with everything else. */
 const CPU_SHARE = 0.7;
 
-/** Returns the most bytes of a GPU's memory that work takes, its weights included. */
-export const mostBytes = (memory: MemoryUse): number => (1 - SPARE) * LIMIT_BYTES[memory];
+/** Returns the most bytes of a GPU's memory that work takes, its weights included. @throws VdError `attr` for another word */
+export function mostBytes(memory: MemoryUse): number {
+  checkMemoryUse(memory);
+  return (1 - SPARE) * LIMIT_BYTES[memory];
+}
 
 /** Part of the machine's free memory that is left for others. */
 const HOST_SPARE = 0.1;
@@ -47,8 +50,9 @@ export async function spareBytes(device: Device, memory: MemoryUse): Promise<num
   return device.kind === "cpu" ? Math.min(most, (1 - HOST_SPARE) * freeHostBytes()) : most;
 }
 
-/** Returns the bytes of the device's memory that work may take, its weights included. */
+/** Returns the bytes of the device's memory that work may take, its weights included. @throws VdError `attr` for what is no device */
 export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
+  requireFields("usableBytes device", device, { kind: TEXT, memory: FUNCTION });
   if (device.kind === "cpu") return CPU_SHARE * availableBytes();
   const now = await device.memory();
   return Math.min(mostBytes(memory), (1 - SPARE) * (now.freeBytes + now.residentBytes));

@@ -1,4 +1,15 @@
-import { type DeviceBuffer, type DType, throwIfAborted } from "@vd/kernels-native";
+import {
+  type DeviceBuffer,
+  type DType,
+  FLOATS_32,
+  FUNCTION,
+  having,
+  listOf,
+  OBJECT,
+  requireArgument,
+  requireFields,
+  throwIfAborted,
+} from "@vd/kernels-native";
 import {
   copyTensor,
   type DeviceTeam,
@@ -32,6 +43,12 @@ export interface TeamDecode {
   signal?: AbortSignal | undefined;
 }
 
+const PART = { steps: listOf(OBJECT) };
+const JOB = {
+  ...{ team: having("a DeviceTeam", ["atOnce"]), latents: FLOATS_32, layoutOf: FUNCTION, load: FUNCTION },
+  parts: listOf(having("a part of a decode", ["run", "block", "steps"], "decodePart returns one.")),
+};
+
 /** Decoded frames, [F,H,W,3]. */
 export interface TeamFrames {
   /** In 8 bits. */
@@ -46,10 +63,12 @@ interface Held {
   steps: LoadedPart[];
 }
 
-/** Returns the bytes of the arena that all steps of a part can share. */
-export async function partArenaBytes({ steps }: DecodePart, layoutOf: TeamDecode["layoutOf"]): Promise<number> {
+/** Returns the bytes of the arena that all steps of a part can share. @throws VdError `attr` for what is no part */
+export async function partArenaBytes(part: DecodePart, layoutOf: TeamDecode["layoutOf"]): Promise<number> {
+  requireFields("partArenaBytes part", part, PART);
+  requireArgument("partArenaBytes layoutOf", layoutOf, FUNCTION);
   let most = 0;
-  for (const { stage } of steps) most = Math.max(most, (await layoutOf(stage)).memory.arenaBytes);
+  for (const { stage } of part.steps) most = Math.max(most, (await layoutOf(stage)).memory.arenaBytes);
   return most;
 }
 
@@ -146,10 +165,11 @@ async function readFrames({ team, parts, signal }: TeamDecode, held: readonly He
 /**
  * Decodes a clip on several devices at once, each with its run of frames.
  *
- * @throws VdError what a device throws, with its name; `memory` where a part does not fit; `cancelled` once the signal has fired. Everything that
- *   was loaded is then freed
+ * @throws VdError what a device throws, with its name; `memory` where a part does not fit; `cancelled` once the signal has fired; `attr`
+ *   for what is no decode. Everything that was loaded is then freed
  */
 export async function decodeOnTeam(job: TeamDecode): Promise<TeamFrames> {
+  requireFields("decodeOnTeam", job, JOB);
   const { team, parts, signal } = job;
   const held: Held[] = parts.map(() => ({ arena: undefined, steps: [] }));
   const options = { signal, count: parts.length };

@@ -1,10 +1,18 @@
+import { COUNT, optional, requireArgument, requireFields } from "@vd/kernels-native";
 import { frameChunks, frameRange, type Graph, NUM_GROUPS, type Pausable, SharedBlock, type Tensor } from "@vd/tensor";
 import { type MapSize, mapBytes } from "../decoding/host-map";
 import { blockMaps } from "../decoding/pieces";
-import { type DecodeShape, latentPixels, outputFrames, recording, type VaeStage } from "../decoding/stages";
+import {
+  type DecodeShape,
+  latentPixels,
+  outputFrames,
+  recording,
+  requireDecode,
+  type VaeStage,
+} from "../decoding/stages";
 import type { DecoderBlock } from "../temporal-decoder/decoder";
 import type { TemporalVae } from "../temporal-decoder/vae";
-import type { FrameRun } from "./frame-runs";
+import { FRAME_RUN, type FrameRun } from "./frame-runs";
 
 /** Input and output of stages: what a norm over the whole clip is told, and what a device found of its own frames, [1,1,groups,2]. */
 export const STATISTICS = "statistics";
@@ -164,22 +172,25 @@ function lastStep(context: PartContext): PartStep {
  * nothing from the others. What sees all frames needs the statistics of its norms over all runs, and the frame before and behind its
  * own: those are exchanged after each step, so the result is that of a decode on one device. chunkFrames: frames that spatial layers
  * compute at a time, default all of the run.
+ *
+ * @throws VdError `attr` for what is no decode or no run
  */
-export function decodePart(
-  vae: TemporalVae,
-  shape: DecodeShape,
-  run: FrameRun,
-  chunkFrames: number = lengthOf(run),
-): DecodePart {
+export function decodePart(vae: TemporalVae, shape: DecodeShape, run: FrameRun, chunkFrames?: number): DecodePart {
+  requireDecode("decodePart", vae, shape);
+  requireFields("decodePart run", run, FRAME_RUN);
+  requireArgument("decodePart chunkFrames", chunkFrames, optional(COUNT));
   const block = new SharedBlock();
-  const context = { vae, shape, run, block, chunkFrames: Math.min(chunkFrames, lengthOf(run)) };
+  const context = { vae, shape, run, block, chunkFrames: Math.min(chunkFrames ?? lengthOf(run), lengthOf(run)) };
   const steps = vae.blocks.flatMap((_, i) => [middleStep(context, i), nextStep(context, i)]);
   return { run, block, steps: [firstStep(context), ...steps, lastStep(context)] };
 }
 
-/** Returns the bytes that a device takes from its neighbours in a decode: a frame of each map from each of them. */
-export function receivedBytes(vae: TemporalVae, shape: DecodeShape, { neighbours }: FrameRun): number {
-  const numNeighbours = neighbours.filter(Boolean).length;
+/** Returns the bytes that a device takes from its neighbours in a decode: a frame of each map from each of them.
+ *  @throws VdError `attr` for what is no decode or no run */
+export function receivedBytes(vae: TemporalVae, shape: DecodeShape, run: FrameRun): number {
+  requireDecode("receivedBytes", vae, shape);
+  requireFields("receivedBytes run", run, FRAME_RUN);
+  const numNeighbours = run.neighbours.filter(Boolean).length;
   const maps = blockMaps(vae, { ...shape, numFrames: 1 });
   const frames = maps.map(({ made }, i) => (i < vae.blocks.length ? 2 : 1) * mapBytes(made));
   return numNeighbours * frames.reduce((sum, bytes) => sum + bytes, 0);

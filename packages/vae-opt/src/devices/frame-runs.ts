@@ -1,3 +1,4 @@
+import { COUNT, FLAG, listOf, requireArgument, wholeFrom } from "@vd/kernels-native";
 import type { RunNeighbours } from "../temporal-decoder/decoder";
 
 /** A run of a clip's frames, `begin` to `end` (exclusive), that one device computes. */
@@ -8,9 +9,14 @@ export interface FrameRun {
   neighbours: RunNeighbours;
 }
 
+/** Of a run of frames. */
+export const FRAME_RUN = { begin: wholeFrom(0), end: COUNT, neighbours: listOf(FLAG, 2) };
+
 /** Cuts a clip into a run for each device, as even as can be, the longer runs first; a clip with fewer frames than there are devices into as many
- *  runs as it has frames. */
+ *  runs as it has frames. @throws VdError `attr` for numbers that are none */
 export function frameRuns(numFrames: number, numDevices: number): FrameRun[] {
+  requireArgument("frameRuns numFrames", numFrames, COUNT);
+  requireArgument("frameRuns numDevices", numDevices, COUNT);
   const count = Math.min(numFrames, numDevices);
   const begins = Array.from({ length: count + 1 }, (_, i) => {
     const [least, longer] = [Math.floor(numFrames / count), numFrames % count];

@@ -4,7 +4,7 @@ import { type Pausable, pausable, runInSlices } from "@vd/tensor";
 import { checkSize, type VideoFrames } from "../autoencoder/checks";
 import { checkCallOptions, type OptionKinds } from "../call-options";
 import { inOrder, readAhead } from "./prefetch";
-import { type FrameSource, openSource } from "./sources";
+import { checkSource, type FrameSource, openSource } from "./sources";
 import { optimalNumWorkers } from "./workers";
 
 /** How frames are loaded. */
@@ -60,6 +60,7 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     private readonly source: FrameSource,
     private readonly options: FrameLoaderOptions,
   ) {
+    checkSource(source);
     checkCallOptions("createFrameLoader", options, OPTIONS);
     this.workers = checkCount("workers", options.workers, optimalNumWorkers());
     this.prefetch = checkCount("prefetch", options.prefetch, 2 * this.workers);
@@ -127,7 +128,7 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
  * of an animated GIF or WebP, or of a video file (MP4, WebM). They come in order, decoded ahead of the loop that takes them;
  * no more than `prefetch` are held, so that memory stays bounded however long the video is. Leaving the loop ends the work.
  *
- * @throws VdError `attr` for wrong options; in the loop `io` for what cannot be read, `cancelled`
+ * @throws VdError `attr` for what can be no source, and for wrong options; in the loop `io` for what cannot be read, `cancelled`
  * @example
  * ```ts
  * import { createFrameLoader } from "@vd/vae-opt";

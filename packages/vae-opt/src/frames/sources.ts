@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { throwIfAborted, VdError } from "@vd/kernels-native";
+import { shown, throwIfAborted, VdError } from "@vd/kernels-native";
 import { loadImage, type PictureUse, type RgbImage, readAnimation, readVideo } from "@vd/media";
 import { fileError } from "@vd/tensor";
 
@@ -44,29 +44,30 @@ export type FrameSource = string | readonly string[] | AsyncIterable<RgbImage>;
 const isFrames = (source: FrameSource): source is AsyncIterable<RgbImage> =>
   typeof source === "object" && source !== null && Symbol.asyncIterator in source;
 
+const isPath = (path: unknown): path is string => typeof path === "string" && path !== "";
+
+const arePaths = (source: FrameSource): source is readonly string[] =>
+  Array.isArray(source) && source.length > 0 && source.every(isPath);
+
+/** Refuses what can be no source. @throws VdError `attr` */
+export function checkSource(source: FrameSource): void {
+  if (isFrames(source) || arePaths(source) || isPath(source)) return;
+  const expected = "a folder of pictures, paths of pictures, an animation or a video file";
+  const got = source === "" ? "an empty text" : Array.isArray(source) ? "a list of something else" : shown(source);
+  throw new VdError({ code: "attr", where: "createFrameLoader] [source", expected, got });
+}
+
 /**
- * Finds out what a source is.
+ * Finds out what a source is, of those that {@link checkSource} lets pass.
  *
- * @throws VdError `attr` for what is none, `io` for a path that cannot be read or a folder without pictures, `cancelled`
+ * @throws VdError `io` for a path that cannot be read or a folder without pictures, `cancelled`
  */
 export async function openSource(
   source: FrameSource,
   { use, signal }: { use?: PictureUse | undefined; signal?: AbortSignal | undefined },
 ): Promise<PictureList | FrameStream> {
   if (isFrames(source)) return { kind: "stream", frames: source, isForeign: true };
-  if (Array.isArray(source) && source.length > 0 && source.every((path) => typeof path === "string" && path !== ""))
-    return pictureList(source, use);
-  if (typeof source !== "string" || source === "") {
-    const expected = "a folder of pictures, paths of pictures, an animation or a video file";
-    const got = Array.isArray(source)
-      ? "a list of something else"
-      : source === ""
-        ? "an empty text"
-        : source === null
-          ? "null"
-          : typeof source;
-    throw new VdError({ code: "attr", where: "createFrameLoader] [source", expected, got });
-  }
+  if (typeof source !== "string") return pictureList(source, use);
   throwIfAborted(signal, source, { work: "the reading" });
   try {
     if ((await stat(source)).isDirectory()) return pictureList(await picturesIn(source), use);

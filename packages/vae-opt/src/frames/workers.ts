@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { VdError } from "@vd/kernels-native";
+import { COUNT, requireArgument, TEXT } from "@vd/kernels-native";
 
 /** Threads that Node.js decodes pictures on. Source: https://nodejs.org/api/cli.html#uv_threadpool_sizesize. */
 const POOL_THREADS = 4;
@@ -10,7 +10,7 @@ const POOL_THREADS = 4;
  *
  * @param platform as `process.platform`
  * @param numCores default: those that this process may use
- * @throws VdError `attr` for a number of cores that is none
+ * @throws VdError `attr` for a platform that is no text, or a number of cores that is none
  * @example
  * ```ts
  * import { optimalNumWorkers } from "@vd/vae-opt";
@@ -22,11 +22,8 @@ export function optimalNumWorkers(
   platform: NodeJS.Platform = process.platform,
   numCores: number = availableParallelism(),
 ): number {
-  if (!(Number.isInteger(numCores) && numCores >= 1))
-    throw new VdError({
-      ...{ code: "attr", where: "optimalNumWorkers] [numCores", expected: "a whole number from 1" },
-      got: String(numCores),
-    });
+  requireArgument("optimalNumWorkers] [platform", platform, TEXT);
+  requireArgument("optimalNumWorkers] [numCores", numCores, COUNT);
   const free = platform === "win32" ? Math.floor(numCores / 2) : numCores - 1;
   return Math.max(1, Math.min(POOL_THREADS, free));
 }

@@ -1,4 +1,5 @@
-import { type Device, devices, VdError } from "@vd/kernels-native";
+import { type Device, devices, requireArgument } from "@vd/kernels-native";
+import { OPEN_DEVICE } from "../wanted";
 
 /** Whether 8-bit floats can be used, and why not. */
 export interface Availability {
@@ -25,11 +26,7 @@ const FIRST_CAPABILITY = 8.9;
  */
 export function isFp8Available(device: Device): Availability {
   const no = (reason: string): Availability => ({ available: false, reason });
-  if (typeof device !== "object" || device === null || typeof device.name !== "string")
-    throw new VdError({
-      ...{ code: "attr", where: "isFp8Available", expected: "an open device", got: String(device) },
-      hint: "openDevice of @vd/kernels-native opens one; a model has one as `device`.",
-    });
+  requireArgument("isFp8Available", device, OPEN_DEVICE);
   if (device.kind === "cpu") return no("The CPU has no 8-bit floating-point arithmetic.");
   const { computeCapability = "0.0" } = devices().find(({ name }) => name === device.name) ?? {};
   if (Number(computeCapability) < FIRST_CAPABILITY)

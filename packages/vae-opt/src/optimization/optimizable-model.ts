@@ -1,5 +1,6 @@
-import { type Device, VdError } from "@vd/kernels-native";
+import { type Device, requireArgument, VdError } from "@vd/kernels-native";
 import type { GraphLayout, Tuning } from "@vd/tensor";
+import { OPEN_DEVICE } from "../wanted";
 import { isFp8Available } from "./fp8";
 import { isHopper } from "./hopper";
 import { checkPrecision, type OptimizationSwitches, PLAIN, type VaePrecision } from "./switches";
@@ -193,7 +194,9 @@ export abstract class OptimizableModel implements Optimizable {
   private tuning: TuningCache | undefined;
   private readonly scopes: { readonly precision: VaePrecision }[] = [];
 
+  /** @throws VdError `attr` for what is no open device */
   constructor(readonly device: Device) {
+    requireArgument("OptimizableModel device", device, OPEN_DEVICE);
     this.report = { platform: platformText(device), changes: [] };
   }
 

@@ -1,9 +1,12 @@
+import { FLAG, requireFields } from "@vd/kernels-native";
 import { type RecordCall, type RewriteCall, takeNormed, takeWinograd, withWaitingGroupNorms } from "@vd/tensor";
 import { takeFloat8 } from "./float8-convolutions";
 import type { OptimizationSwitches } from "./switches";
 import { unfused } from "./unfused";
 
 type ConvolutionSwitches = Pick<OptimizationSwitches, "fusedNorm" | "winograd" | "fp8">;
+
+const SWITCHES = { fusedSilu: FLAG, fusedUpsample: FLAG, fusedNorm: FLAG, winograd: FLAG, fp8: FLAG };
 
 /** How convolutions are recorded, by the switches that decide it. */
 const convolutions = new Map<string, RewriteCall>();
@@ -33,10 +36,12 @@ const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
   return both;
 };
 
-/** Returns how a model's calls are recorded with these switches; undefined where they are recorded as they come. */
+/** Returns how a model's calls are recorded with these switches; undefined where they are recorded as they come.
+ *  @throws VdError `attr` for what are no switches */
 export function rewriteOf(
   switches: ConvolutionSwitches & Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample">,
 ): RewriteCall | undefined {
+  requireFields("rewriteOf switches", switches, SWITCHES);
   const split = unfused(switches);
   const rewritten = convolutionsOf(switches);
   return split && rewritten ? after(split, rewritten) : (split ?? rewritten);

@@ -1,5 +1,6 @@
-import { shownJson, VdError } from "@vd/kernels-native";
+import { requireArgument, shownJson, VdError } from "@vd/kernels-native";
 import { NORM_GROUPS, parseVaeConfig, type VaeConfig } from "../temporal-decoder/config";
+import { JSON_OBJECT } from "../wanted";
 
 /** What `vae/config.json` says of an AutoencoderKL. */
 export interface PictureVaeConfig extends VaeConfig {
@@ -26,6 +27,7 @@ const FIXED: readonly (readonly [key: string, value: unknown])[] = [
  * @throws VdError `weights`, `unsupported` for parts that are not built here
  */
 export function parsePictureVaeConfig(json: Record<string, unknown>, where = "vae/config.json"): PictureVaeConfig {
+  requireArgument(where, json, JSON_OBJECT);
   const fail = (code: "weights" | "unsupported", key: string, expected: string): never => {
     throw new VdError({ code, where: `${where}] [${key}`, expected, got: shownJson(json[key]) });
   };

@@ -1,5 +1,7 @@
-import { type Pausable, type PausableModule, pausable, type Weights } from "@vd/tensor";
+import { FLAG } from "@vd/kernels-native";
+import { type Pausable, type PausableModule, pausable, requireLayer, type Weights } from "@vd/tensor";
 import { encoder } from "../temporal-decoder/encoder";
+import { VAE_CONFIG } from "../wanted";
 import type { PictureVaeConfig } from "./config";
 import { pictureDecoder } from "./decoder";
 
@@ -12,12 +14,15 @@ export interface PictureVae {
   readonly decode: PausableModule;
 }
 
+const CONFIG = { ...VAE_CONFIG, quantConv: FLAG, postQuantConv: FLAG };
+
 /**
  * Makes the autoencoder from its weights. Pauses between its halves.
  *
- * @throws VdError `weights` naming the first key that does not fit
+ * @throws VdError `weights` naming the first key that does not fit, `attr` for what are no weights or no configuration
  */
 export const pictureVae = pausable(function* (w: Weights, config: PictureVaeConfig): Pausable<PictureVae> {
+  requireLayer("pictureVae", w, config, CONFIG);
   const encode = encoder(w, config, { quantConv: config.quantConv });
   yield;
   return { config, encode, decode: pictureDecoder(w, config) };

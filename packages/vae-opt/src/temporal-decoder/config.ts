@@ -1,5 +1,6 @@
-import { shownJson, VdError } from "@vd/kernels-native";
+import { requireArgument, requireFields, shownJson, VdError } from "@vd/kernels-native";
 import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH } from "@vd/tensor";
+import { CHANNELS, JSON_OBJECT } from "../wanted";
 
 /** What `vae/config.json` says of an AutoencoderKLTemporalDecoder. */
 export interface VaeConfig {
@@ -53,6 +54,7 @@ const isDownBlock = (type: unknown) => typeof type === "string" && Object.hasOwn
  * @throws VdError `weights`
  */
 export function parseVaeConfig(json: Json, where = "vae/config.json"): VaeConfig {
+  requireArgument(where, json, JSON_OBJECT);
   const channels = json.block_out_channels ?? [64];
   if (
     !Array.isArray(channels) ||
@@ -76,5 +78,8 @@ export function parseVaeConfig(json: Json, where = "vae/config.json"): VaeConfig
   };
 }
 
-/** Factor by which encoding shrinks height and width. */
-export const spatialFactor = (config: VaeConfig): number => 2 ** (config.blockOutChannels.length - 1);
+/** Factor by which encoding shrinks height and width. @throws VdError `attr` for what is no configuration */
+export function spatialFactor(config: VaeConfig): number {
+  requireFields("spatialFactor config", config, { blockOutChannels: CHANNELS });
+  return 2 ** (config.blockOutChannels.length - 1);
+}

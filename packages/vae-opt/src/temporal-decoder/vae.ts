@@ -1,4 +1,5 @@
-import { type Pausable, type PausableModule, pausable, type Weights } from "@vd/tensor";
+import { type Pausable, type PausableModule, pausable, requireLayer, type Weights } from "@vd/tensor";
+import { VAE_CONFIG } from "../wanted";
 import type { VaeConfig } from "./config";
 import { type Decoder, decoder } from "./decoder";
 import { encoder } from "./encoder";
@@ -13,7 +14,7 @@ export interface TemporalVae extends Decoder {
 /**
  * Makes the autoencoder from its weights. Pauses between its parts.
  *
- * @throws VdError `weights` naming the first key that does not fit
+ * @throws VdError `weights` naming the first key that does not fit, `attr` for what are no weights or no configuration
  * @example
  * ```ts
  * import { readFileSync } from "node:fs";
@@ -32,6 +33,7 @@ export interface TemporalVae extends Decoder {
  * ```
  */
 export const temporalVae = pausable(function* (w: Weights, config: VaeConfig): Pausable<TemporalVae> {
+  requireLayer("temporalVae", w, config, VAE_CONFIG);
   const encode = encoder(w, config);
   yield;
   const decoding = decoder(w, config);

@@ -1,3 +1,4 @@
+import { having, listOf } from "@vd/kernels-native";
 import {
   conv,
   elementwise,
@@ -8,6 +9,7 @@ import {
   type PausableModule,
   pausable,
   pixels,
+  requireLayer,
   type Tensor,
   tokens,
   type Weights,
@@ -92,8 +94,12 @@ function* inSequence(g: Graph, modules: readonly LayerModule[], x: Tensor, mode:
 const mapped = (g: Graph, x: Tensor, name: string, build: Parameters<typeof elementwise>[1]): Tensor =>
   pixels(elementwise(g, build, { name }), x.dims[2]!, x.dims[3]!);
 
-/** A tiny decoder. z: [1,F,h,w,C], scaled as denoisers have it → frames [1,F,H,W,3] in about [-1,1]. */
+const LAYERS = { layers: listOf(having("a layer of openTiny", ["kind", "index", "cin", "cout"])) };
+
+/** A tiny decoder. z: [1,F,h,w,C], scaled as denoisers have it → frames [1,F,H,W,3] in about [-1,1].
+ *  @throws VdError `weights` naming the first key that does not fit, `attr` for what are no weights or layers */
 export function tinyDecoder(w: Weights, layers: readonly TinyLayer[]): PausableModule<[z: Tensor, mode?: FrameMode]> {
+  requireLayer("tinyDecoder", w, { layers }, LAYERS);
   const modules = layers.map((layer, i) => decoderLayer(w, layer, i === 0));
   return pausable(function* (g: Graph, z: Tensor, mode: FrameMode = "clip") {
     const x = mapped(g, z, "clamp", (e) => e.mul(e.tanh(e.div(tokens(z), CLAMP)), CLAMP));
@@ -102,8 +108,10 @@ export function tinyDecoder(w: Weights, layers: readonly TinyLayer[]): PausableM
   });
 }
 
-/** A tiny encoder. x: [1,F,H,W,3] in about [-1,1] → latents [1,F,h,w,C], scaled as denoisers have them. */
+/** A tiny encoder. x: [1,F,H,W,3] in about [-1,1] → latents [1,F,h,w,C], scaled as denoisers have them.
+ *  @throws VdError as {@link tinyDecoder} */
 export function tinyEncoder(w: Weights, layers: readonly TinyLayer[]): PausableModule {
+  requireLayer("tinyEncoder", w, { layers }, LAYERS);
   const modules = layers.map((layer) => encoderLayer(w, layer));
   return pausable(function* (g: Graph, x: Tensor) {
     const unit = mapped(g, x, "pixels", (e) => e.add(e.mul(tokens(x), 0.5), 0.5));

@@ -70,7 +70,7 @@ describe("a frame loader", () => {
     expect(() => createFrameLoader("x", { prefetch: 1.5 })).toThrow(/prefetch/);
     await expect(all(createFrameLoader("/no/such/folder"))).rejects.toMatchObject({ code: "io" });
     await expect(all(createFrameLoader(temporaryFolder()))).rejects.toMatchObject({ code: "io" });
-    await expect(all(createFrameLoader(7 as never))).rejects.toMatchObject({ code: "attr" });
+    expect(() => createFrameLoader(7 as never)).toThrow(/source.*expected a folder of pictures.*got 7/);
   });
 
   it("fits frames to a size, and makes a video of them", async () => {
