@@ -70,7 +70,9 @@ export const SIGNAL: Wanted = {
 export const FLOATS_32: Wanted = arrayOf("Float32Array");
 
 /** Typed arrays of one kind, also of other realms. */
-export function arrayOf(kind: "Float32Array" | "Float64Array" | "Uint8Array" | "Uint16Array" | "Uint32Array"): Wanted {
+export function arrayOf(
+  kind: "Float32Array" | "Float64Array" | "Int32Array" | "Uint8Array" | "Uint16Array" | "Uint32Array",
+): Wanted {
   return {
     expected: `a ${kind}`,
     fits: (value) => ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === `[object ${kind}]`,

@@ -1,4 +1,4 @@
-import { shownJson, VdError } from "@vd/kernels-native";
+import { requireOptions, shownJson, VdError } from "@vd/kernels-native";
 import { MAX_STEPS } from "./options";
 
 /** A parsed `scheduler_config.json` of the diffusers layout. Keys that a sampler does not know are ignored. */
@@ -13,6 +13,19 @@ const namedNumbers: Readonly<Record<string, number>> = {
   Infinity: Number.POSITIVE_INFINITY,
   "-Infinity": Number.NEGATIVE_INFINITY,
 };
+
+/**
+ * Returns the class of a config, or `fallback` where it says none.
+ *
+ * @throws VdError `attr` for what is no config, and for a class that is no text
+ */
+export function classNameOf(config: SchedulerConfig, fallback: string): string {
+  requireOptions("scheduler config", config);
+  const given: unknown = config._class_name ?? fallback;
+  if (typeof given === "string") return given;
+  const expected = "the name of a scheduler class";
+  throw new VdError({ code: "attr", where: "scheduler _class_name", expected, got: shownJson(given) });
+}
 
 /** Reads typed values out of a scheduler config; a missing key and `null` mean the class's default. */
 export class ConfigReader {

@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { ConfigReader, type SchedulerConfig } from "./config";
+import { requireOptions, VdError } from "@vd/kernels-native";
+import { ConfigReader, classNameOf, type SchedulerConfig } from "./config";
 import { boundary, distilledBetas } from "./samplers/lcm";
 import { ddpmBetas, readAlphas } from "./schedule/alphas";
 import { distilledTimesteps } from "./schedule/distilled-timesteps";
@@ -56,7 +56,8 @@ function checkOptions({ steps, strength }: ConsistencyOptions, trained: number):
  * ```
  */
 export function consistencySteps(config: SchedulerConfig, options: ConsistencyOptions): ConsistencyStep[] {
-  const name = config._class_name ?? LCM;
+  const name = classNameOf(config, LCM);
+  requireOptions("consistencySteps", options);
   const isDistilled = name === LCM;
   const reader = new ConfigReader(config, name);
   const alphas = readAlphas(reader, isDistilled ? distilledBetas : ddpmBetas);

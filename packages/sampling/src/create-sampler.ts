@@ -1,6 +1,6 @@
 import { requireArgument, shownJson, TEXT, VdError } from "@vd/kernels-native";
 import { nearestNames } from "@vd/tensor";
-import type { SchedulerConfig } from "./config";
+import { classNameOf, type SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";
 import type { Sampler } from "./sampler";
@@ -32,14 +32,6 @@ export function findSampler(name: string): SamplerDefinition {
     got: JSON.stringify(name),
     hint: `The nearest name is ${nearest}.`,
   });
-}
-
-/** The class of a config, Euler's where it says none. */
-function classNameOf(config: SchedulerConfig): string {
-  const given: unknown = config._class_name ?? euler.className;
-  if (typeof given === "string") return given;
-  const expected = "the name of a scheduler class";
-  throw new VdError({ code: "attr", where: "scheduler _class_name", expected, got: shownJson(given) });
 }
 
 /** The options as they were given, in JavaScript perhaps none. */
@@ -75,7 +67,7 @@ function optionsOf<T extends object>(given: T | null | undefined): T {
  */
 export function createSampler(config: SchedulerConfig, options: SamplerOptions & { name?: string }): Sampler {
   const { name, ...rest } = optionsOf(options);
-  const own = classNameOf(config);
+  const own = classNameOf(config, euler.className);
   const wanted = findSampler(name ?? own);
   if (wanted.className === own) return wanted.fromConfig(config, rest);
   const owner = samplerDefinitions.find(({ className }) => className === own);

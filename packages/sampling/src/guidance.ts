@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { cast, type LatentDtype } from "./arithmetic/values";
+import { COUNT, NUMBER, oneOfThese, requireArgument } from "@vd/kernels-native";
+import { cast, DTYPE, type LatentDtype } from "./arithmetic/values";
 import { linspaceFloat32 } from "./schedule/ranges";
 
 /** Every way in which the guidance scale runs over the frames of a video, the default first. */
@@ -10,10 +10,14 @@ export type GuidanceShape = (typeof guidanceShapes)[number];
 
 const round = Math.fround;
 
-function checkFrames(numFrames: number): void {
-  if (Number.isInteger(numFrames) && numFrames >= 1) return;
-  const expected = "an integer of at least 1";
-  throw new VdError({ code: "attr", where: "numFrames", expected, got: String(numFrames) });
+const SHAPE = oneOfThese(guidanceShapes);
+
+/** Refuses what no scales can be made of. @throws VdError `attr` */
+function checkScales(min: number, max: number, numFrames: number, dtype: LatentDtype): void {
+  requireArgument("guidance min", min, NUMBER);
+  requireArgument("guidance max", max, NUMBER);
+  requireArgument("numFrames", numFrames, COUNT);
+  requireArgument("guidance dtype", dtype, DTYPE);
 }
 
 function inDtype(data: Float32Array, dtype: LatentDtype): Float32Array {
@@ -31,7 +35,7 @@ export function linearGuidance(
   numFrames: number,
   dtype: LatentDtype = "float32",
 ): Float32Array {
-  checkFrames(numFrames);
+  checkScales(min, max, numFrames, dtype);
   return inDtype(linspaceFloat32(min, max, numFrames), dtype);
 }
 
@@ -46,7 +50,7 @@ export function triangleGuidance(
   numFrames: number,
   dtype: LatentDtype = "float32",
 ): Float32Array {
-  checkFrames(numFrames);
+  checkScales(min, max, numFrames, dtype);
   const scales = linspaceFloat32(0, 1, numFrames).map((position) => {
     const wave = round(2 * Math.abs(round(position - Math.floor(round(position + 0.5)))));
     return round(round(wave * round(max - min)) + round(min));
@@ -54,7 +58,7 @@ export function triangleGuidance(
   return inDtype(scales, dtype);
 }
 
-/** The guidance scales of a shape: {@link linearGuidance} or {@link triangleGuidance}. */
+/** The guidance scales of a shape: {@link linearGuidance} or {@link triangleGuidance}. Throws `attr`. */
 export function guidanceScales(
   shape: GuidanceShape,
   min: number,
@@ -62,5 +66,6 @@ export function guidanceScales(
   numFrames: number,
   dtype: LatentDtype = "float32",
 ): Float32Array {
+  requireArgument("guidance shape", shape, SHAPE);
   return (shape === "linear" ? linearGuidance : triangleGuidance)(min, max, numFrames, dtype);
 }

@@ -29,5 +29,6 @@ export {
   type SigmaRange,
   sgmUniformSigmas,
   trainedSigmas,
+  type VpOptions,
   vpSigmas,
 } from "./schedule/sigmas";

@@ -1,4 +1,14 @@
-import { VdError } from "@vd/kernels-native";
+import {
+  FLAG,
+  FLOATS_32,
+  having,
+  listOf,
+  requireArgument,
+  requireFields,
+  VdError,
+  type WantedFields,
+  wholeFrom,
+} from "@vd/kernels-native";
 import type { DataBounds } from "./arithmetic/limiter";
 import type { Values } from "./arithmetic/values";
 import type { Sampler, SamplerState } from "./sampler";
@@ -15,6 +25,9 @@ export interface LinearSteps {
    *  history, data. */
   tables: readonly Float32Array[];
 }
+
+const SAMPLER = having("a sampler, as createSampler makes it", ["step", "numModelCalls"]);
+const STEPS: WantedFields = { numHistory: wholeFrom(0), hasData: FLAG, tables: listOf(FLOATS_32) };
 
 /** Terms of every call in front of the history: sample, prediction, noise. */
 const NUM_TERMS = 3;
@@ -111,8 +124,10 @@ function tableOf(rows: readonly Float64Array[], numHistory: number, hasData: boo
 /** The calls of a sampler as matrices. They are found by asking: each call is given unit vectors, element by element, so
  *  a new sampler needs nothing for it. A sampler with bounds is linear before and after it applies them. Undefined for one
  *  that is not linear otherwise, that thresholds parts of the latents on their own, or keeps more than `mostHistory`
- *  tensors. sampler: one of dtype float32, else the coefficients are rounded. */
+ *  tensors. sampler: one of dtype float32, else the coefficients are rounded.
+ *  @throws VdError `attr` for what is no sampler */
 export function linearSteps(sampler: Sampler, mostHistory = 8): LinearSteps | undefined {
+  requireArgument("linearSteps", sampler, SAMPLER);
   const { bounds } = sampler;
   if (bounds?.kind === "threshold" && bounds.batch !== 1) return undefined;
   const probes: Probe[] = [];
@@ -155,9 +170,10 @@ function requireOutput({ numHistory, tables }: LinearSteps, where: string): void
  * blend with earlier latents: what the model said is then what the changed prediction means. Steps that have them already
  * stay as they are.
  *
- * @throws VdError `attr` for a call whose data prediction does not depend on the model's output
+ * @throws VdError `attr` for what are no steps, and for a call whose data prediction does not depend on the model's output
  */
 export function withDataColumn(steps: LinearSteps): LinearSteps {
+  requireFields("withDataColumn", steps, STEPS);
   if (steps.hasData) return steps;
   const { numHistory, tables } = steps;
   requireOutput(steps, "withDataColumn");
@@ -179,9 +195,11 @@ function fromDenoised(table: Float32Array, numHistory: number): Float32Array {
  * Returns the same steps for denoised latents in place of the model's output: what the model would have to say for its data
  * prediction to be those. So a call of the model can be left out and the last data prediction used again.
  *
- * @throws VdError `unsupported` for a sampler with bounds, `attr` for a call whose data prediction does not depend on the model's output
+ * @throws VdError `unsupported` for a sampler with bounds, `attr` for what are no steps, and for a call whose data prediction does
+ *   not depend on the model's output
  */
 export function stepsFromDenoised(steps: LinearSteps): LinearSteps {
+  requireFields("stepsFromDenoised", steps, STEPS);
   if (steps.hasData)
     throw new VdError({
       code: "unsupported",

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { COUNT, requireArgument, VdError } from "@vd/kernels-native";
 import { type DataBounds, type Limiter, limiterOf } from "./arithmetic/limiter";
 import { applyScale, type Scale, scaleFactor, unscaled } from "./arithmetic/preconditioning";
 import type { Mixture } from "./arithmetic/prediction";
@@ -180,11 +180,12 @@ function partsFrom<State>(parts: WholeParts<State>, step: number): SamplerParts<
  * quarter, at least one step. Source: huggingface/diffusers@58eb52c
  * pipelines/stable_diffusion/pipeline_stable_diffusion_img2img.py `get_timesteps`.
  *
- * @throws VdError `attr` for a strength outside 0…1
+ * @throws VdError `attr` for a strength outside 0…1, and for what is no number of steps
  */
 export function startStep(numSteps: number, strength: number): number {
   if (!(strength >= 0 && strength <= 1))
     throw new VdError({ code: "attr", where: "strength", expected: "a number in 0…1", got: String(strength) });
+  requireArgument("startStep numSteps", numSteps, COUNT);
   return numSteps - Math.max(1, Math.min(Math.trunc(numSteps * strength), numSteps));
 }
 

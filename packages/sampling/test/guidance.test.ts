@@ -38,7 +38,7 @@ describe("guidance", () => {
   });
 
   it("refuses a number of frames that is none", () => {
-    expect(() => linearGuidance(1, 3, 0)).toThrow("[numFrames] expected an integer of at least 1, got 0");
+    expect(() => linearGuidance(1, 3, 0)).toThrow("[numFrames] expected a whole number from 1, got 0");
     expect(() => triangleGuidance(1, 3, 2.5)).toThrow("numFrames");
   });
 });

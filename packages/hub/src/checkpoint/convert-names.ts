@@ -1,7 +1,11 @@
-import { VdError } from "@vd/kernels-native";
+import { having, listOf, requireArgument, requireFields, TEXT, VdError, type WantedFields } from "@vd/kernels-native";
 import type { RelativeEntries } from "./locate-entries";
-import type { NamePair } from "./name-pair";
-import type { ExportSource, StoredSource, TensorEntry } from "./tensor-source";
+import { type NamePair, PAIRS } from "./name-pair";
+import { ENTRIES, type ExportSource, type StoredSource, type TensorEntry } from "./tensor-source";
+
+const RELATIVE = having("a Map of tensors", ["get", Symbol.iterator]);
+const LIST = listOf(TEXT);
+const FAULTS: WantedFields = { missing: LIST, unknown: LIST };
 
 /** Names that a conversion looked for and did not find, or found and does not know. */
 export interface NameFaults {
@@ -12,12 +16,14 @@ export interface NameFaults {
 /**
  * Finds the source of every tensor of a network in the folder layout; no data is read. pairs: the network's names;
  * relative: what the file has of it. Missing names are relative ones, unknown names those of the file.
- * @throws VdError `weights` for a tensor whose shape does not fit its pair.
+ * @throws VdError `weights` for a tensor whose shape does not fit its pair, `attr` for what are no pairs and no tensors.
  */
 export function sourcesOfPairs(
   pairs: readonly NamePair[],
   relative: RelativeEntries,
 ): { sources: Map<string, StoredSource> } & NameFaults {
+  requireArgument("sourcesOfPairs pairs", pairs, PAIRS);
+  requireArgument("sourcesOfPairs relative", relative, RELATIVE);
   const sources = new Map<string, StoredSource>();
   const missing: string[] = [];
   for (const pair of pairs) {
@@ -53,13 +59,16 @@ function sourceOfPair(pair: NamePair, { name, dtype, shape }: TensorEntry): Stor
 /**
  * Finds the source of every tensor of a network in the original names; no data is read. pairs: the network's names;
  * entries: its tensors in the folder layout. Missing and unknown names are those of the folder layout.
- * @throws VdError `weights` for a tensor whose shape does not fit its pair.
+ * @throws VdError `weights` for a tensor whose shape does not fit its pair, `attr` for what are no pairs and no tensors.
  */
 export function exportsOfPairs<Component extends string>(
   component: Component,
   pairs: readonly NamePair[],
   entries: Iterable<TensorEntry>,
 ): { exports: Map<string, ExportSource<Component>> } & NameFaults {
+  requireArgument("exportsOfPairs component", component, TEXT);
+  requireArgument("exportsOfPairs pairs", pairs, PAIRS);
+  requireArgument("exportsOfPairs entries", entries, ENTRIES);
   const byName = new Map([...entries].map((entry) => [entry.name, entry]));
   const exports = new Map<string, ExportSource<Component>>();
   const missing: string[] = [];
@@ -100,9 +109,11 @@ function addExport<Component extends string>(
 
 /**
  * Makes sure that no name is missing or unknown. expected: what the file was taken for; hint: why it may not be that.
- * @throws VdError `weights` with the first of the names.
+ * @throws VdError `weights` with the first of the names, `attr` for what are no lists of names.
  */
-export function requireAllNames({ missing, unknown }: NameFaults, expected: string, hint: string): void {
+export function requireAllNames(faults: NameFaults, expected: string, hint: string): void {
+  requireFields("requireAllNames", faults, FAULTS);
+  const { missing, unknown } = faults;
   if (missing.length === 0 && unknown.length === 0) return;
   const parts = [
     missing.length > 0 ? `${missing.length} missing tensors: ${firstOf(missing)}` : "",
@@ -112,8 +123,9 @@ export function requireAllNames({ missing, unknown }: NameFaults, expected: stri
   throw new VdError({ code: "weights", where: missing[0] ?? unknown[0] ?? "", expected, got, hint });
 }
 
-/** The first three of many names, for a message. */
+/** The first three of many names, for a message. @throws VdError `attr` for what is no list of names */
 export function firstOf(names: readonly string[]): string {
+  requireArgument("firstOf", names, LIST);
   return names.slice(0, 3).join(", ") + (names.length > 3 ? ", …" : "");
 }
 

@@ -1,4 +1,13 @@
-import type { TensorEntry } from "./tensor-source";
+import {
+  FUNCTION,
+  having,
+  listOf,
+  optional,
+  requireArgument,
+  requireFields,
+  type WantedFields,
+} from "@vd/kernels-native";
+import { ENTRIES, type TensorEntry } from "./tensor-source";
 
 /** Tensors of a file by their names relative to a network. */
 export type RelativeEntries = ReadonlyMap<string, TensorEntry>;
@@ -13,6 +22,12 @@ export interface CheckpointParts<Part extends string> {
   currentName?(name: string): string;
 }
 
+const PARTS: WantedFields = {
+  prefixes: listOf(having("a pair [prefix, part]", [0, 1])),
+  unused: listOf(having("a regular expression", ["test"])),
+  currentName: optional(FUNCTION),
+};
+
 /** The tensors of a single-file checkpoint, sorted by part. */
 export interface LocatedEntries<Part extends string> {
   parts: ReadonlyMap<Part, RelativeEntries>;
@@ -20,11 +35,15 @@ export interface LocatedEntries<Part extends string> {
   unknown: string[];
 }
 
-/** Sorts the tensors of a single-file checkpoint by the part that their prefixes name. Every part has an entry. */
+/** Sorts the tensors of a single-file checkpoint by the part that their prefixes name. Every part has an entry.
+ *  @throws VdError `attr` for what are no tensors and no parts */
 export function locateEntries<Part extends string>(
   entries: Iterable<TensorEntry>,
-  { prefixes, unused, currentName = (name) => name }: CheckpointParts<Part>,
+  checkpoint: CheckpointParts<Part>,
 ): LocatedEntries<Part> {
+  requireArgument("locateEntries entries", entries, ENTRIES);
+  requireFields("locateEntries checkpoint", checkpoint, PARTS);
+  const { prefixes, unused, currentName = (name) => name } = checkpoint;
   const parts = new Map<Part, Map<string, TensorEntry>>(prefixes.map(([, part]) => [part, new Map()]));
   const unknown: string[] = [];
   for (const entry of entries) {

@@ -1,4 +1,4 @@
-import { type LayerPair, layerPairs, type NamePair } from "./name-pair";
+import { type LayerPair, layerPairs, type NamePair, requirePrefixes } from "./name-pair";
 
 const LAYERS: readonly LayerPair[] = [
   ["ln_1", "layer_norm1"],
@@ -11,8 +11,11 @@ const LAYERS: readonly LayerPair[] = [
 /**
  * One layer of OpenCLIP's encoders, which keeps query, key and value in one matrix, in both ways of naming.
  * Source: mlfoundations/open_clip src/open_clip/transformer.py `ResidualAttentionBlock`.
+ *
+ * @throws VdError `attr` for what are no prefixes
  */
 export function openClipLayerPairs(original: string, diffusers: string): NamePair[] {
+  requirePrefixes("openClipLayerPairs", original, diffusers);
   const projections = ["q_proj", "k_proj", "v_proj"].flatMap((projection, index) =>
     ["weight", "bias"].map(
       (parameter): NamePair => ({

@@ -1,3 +1,8 @@
+import { having, type Wanted } from "@vd/kernels-native";
+
+/** What tensors that are gone through must be. */
+export const ENTRIES: Wanted = having("a list of tensors", [Symbol.iterator]);
+
 /** A tensor as a safetensors header describes it. */
 export interface TensorEntry {
   name: string;

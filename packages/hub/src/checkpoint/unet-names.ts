@@ -1,4 +1,14 @@
-import { countBelow, type LayerPair, layerPairs, type NamePair } from "./name-pair";
+import {
+  FUNCTION,
+  having,
+  listOf,
+  requireArgument,
+  requireFields,
+  TEXT,
+  type WantedFields,
+  wholeFrom,
+} from "@vd/kernels-native";
+import { countBelow, type LayerPair, layerPairs, NAMES, type NamePair, requirePrefixes } from "./name-pair";
 
 /** The blocks of a UNet, as far as names depend on them. */
 export interface UnetLayout {
@@ -17,6 +27,11 @@ export interface UnetLevel {
   resamples: boolean;
 }
 
+const LEVELS = listOf(having("a level { depths, resamples }", ["depths", "resamples"]));
+const LAYOUT: WantedFields = { down: LEVELS, middleDepth: wholeFrom(0), up: LEVELS };
+const LAYERS = listOf(TEXT);
+const NAMING: WantedFields = { resBlock: FUNCTION, transformer: FUNCTION };
+
 /** Layers of a residual block with a time embedding. */
 export const RES_BLOCK_LAYERS: readonly LayerPair[] = [
   ["in_layers.0", "norm1"],
@@ -29,8 +44,11 @@ export const RES_BLOCK_LAYERS: readonly LayerPair[] = [
 /**
  * Reads the blocks off the original names: `input_blocks` and `output_blocks` are numbered through all levels.
  * Source: Stability-AI/generative-models sgm/modules/diffusionmodules/video_model.py `VideoUNet`.
+ *
+ * @throws VdError `attr` for what is no set of names
  */
 export function unetLayoutOfOriginal(names: ReadonlySet<string>): UnetLayout {
+  requireArgument("unetLayoutOfOriginal", names, NAMES);
   const hasLayer = (name: string) => names.has(`${name}.weight`);
   const depth = (name: string) => countBelow(names, `${name}.transformer_blocks.`);
   const down: { depths: number[]; resamples: boolean }[] = [{ depths: [], resamples: false }];
@@ -49,8 +67,9 @@ export function unetLayoutOfOriginal(names: ReadonlySet<string>): UnetLayout {
   return { down, middleDepth: depth("middle_block.1"), up };
 }
 
-/** Reads the blocks off the names of the folder layout. */
+/** Reads the blocks off the names of the folder layout. @throws VdError `attr` for what is no set of names */
 export function unetLayoutOfDiffusers(names: ReadonlySet<string>): UnetLayout {
+  requireArgument("unetLayoutOfDiffusers", names, NAMES);
   const level = (block: string, resampler: string): UnetLevel => ({
     depths: Array.from({ length: countBelow(names, `${block}.resnets.`) }, (_, layer) =>
       countBelow(names, `${block}.attentions.${layer}.transformer_blocks.`),
@@ -75,8 +94,13 @@ export interface UnetNaming {
 /**
  * Every tensor of a UNet with these blocks, in both ways of naming.
  * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `convert_ldm_unet_checkpoint`.
+ *
+ * @throws VdError `attr` for what is no layout and no naming
  */
-export function unetNamePairs(layout: UnetLayout, { resBlock, transformer }: UnetNaming): NamePair[] {
+export function unetNamePairs(layout: UnetLayout, naming: UnetNaming): NamePair[] {
+  requireFields("unetNamePairs layout", layout, LAYOUT);
+  requireFields("unetNamePairs naming", naming, NAMING);
+  const { resBlock, transformer } = naming;
   const pairs = layerPairs("", "", [
     ["time_embed.0", "time_embedding.linear_1"],
     ["time_embed.2", "time_embedding.linear_2"],
@@ -112,8 +136,9 @@ export function unetNamePairs(layout: UnetLayout, { resBlock, transformer }: Une
   return pairs;
 }
 
-/** A transformer block, inside of which both sides use the same names. */
+/** A transformer block, inside of which both sides use the same names. @throws VdError `attr` for what are no prefixes */
 export function transformerBlockPairs(original: string, diffusers: string): NamePair[] {
+  requirePrefixes("transformerBlockPairs", original, diffusers);
   const layers = sameLayers("norm1", "norm2", "norm3", "attn1.to_out.0", "attn2.to_out.0", "ff.net.0.proj", "ff.net.2");
   const projections = ["attn1", "attn2"].flatMap((attention) =>
     ["to_q", "to_k", "to_v"].map((projection) => `${attention}.${projection}.weight`),
@@ -124,7 +149,8 @@ export function transformerBlockPairs(original: string, diffusers: string): Name
   ];
 }
 
-/** Layers that both sides call the same. */
+/** Layers that both sides call the same. @throws VdError `attr` for what are no names */
 export function sameLayers(...names: string[]): LayerPair[] {
+  requireArgument("sameLayers", names, LAYERS);
   return names.map((name) => [name, name]);
 }

@@ -1,4 +1,15 @@
-import { allocateBuffer, type DType, VdError } from "@vd/kernels-native";
+import {
+  allocateBuffer,
+  type DType,
+  FUNCTION,
+  having,
+  PATH,
+  requireArgument,
+  requireFields,
+  TEXT,
+  VdError,
+  type WantedFields,
+} from "@vd/kernels-native";
 import {
   decodeFloat64,
   makeStorage,
@@ -10,6 +21,9 @@ import {
 } from "@vd/tensor";
 import { sourceBytes, sourceRange } from "./tensor-bytes";
 import type { TensorSource } from "./tensor-source";
+
+const FILE: WantedFields = { path: PATH, entry: FUNCTION, readBytes: FUNCTION };
+const SOURCES = having("a Map of sources", [Symbol.iterator]);
 
 /** Types in which weights are used; float64 is rounded. */
 const DTYPES: Readonly<Record<string, DType>> = { F32: "f32", F16: "f16", BF16: "bf16", F64: "f32" };
@@ -23,13 +37,16 @@ function dtypeOf(path: string, name: string, stored: string): DType {
 /**
  * The weights of one network of a single-file checkpoint, by the names of `sources`: most are places in the mapped file, a
  * few are copies. label: the network's name, for messages.
- * @throws VdError `dtype` for a type that no op takes.
+ * @throws VdError `dtype` for a type that no op takes, `attr` for what is no file and no sources.
  */
 export function weightsOfSources(
   file: SafetensorsFile,
   sources: ReadonlyMap<string, TensorSource>,
   label: string,
 ): Weights {
+  requireFields("weightsOfSources file", file, FILE);
+  requireArgument("weightsOfSources sources", sources, SOURCES);
+  requireArgument("weightsOfSources label", label, TEXT);
   const mapped = mapWeightFile(file.path);
   const entries = new Map<string, WeightEntry>();
   const wide: string[] = [];

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { requireOptions, VdError } from "@vd/kernels-native";
 import { type RepoCache, repoCache } from "./cache-layout";
 import { selectModelFiles } from "./file-selection";
 import { filesOfSnapshot } from "./local-snapshot";
@@ -29,7 +29,7 @@ const MODEL_FOLDER = /^models--(.+?)--(.+)$/;
 /**
  * Returns the models of the cache by name, also those that other programs have put there.
  *
- * @throws VdError `io` for a cache that cannot be read
+ * @throws VdError `attr` for options that are none, `io` for a cache that cannot be read
  * @example
  * ```ts
  * import { listCachedModels } from "@vd/hub";
@@ -38,6 +38,7 @@ const MODEL_FOLDER = /^models--(.+?)--(.+)$/;
  * ```
  */
 export async function listCachedModels(options: CacheOptions = {}): Promise<CachedModel[]> {
+  requireOptions("listCachedModels", options);
   const { cacheDir } = await hubSettings({ ...options, token: false });
   const entries = await readdir(cacheDir, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -82,6 +83,7 @@ export async function removeCachedModel(name: string, options: CacheOptions = {}
  * @throws VdError `attr` for a text that names no model, `io` for one that the cache does not have
  */
 export async function findCachedModel(name: string, options: CacheOptions = {}): Promise<CachedModel> {
+  requireOptions("findCachedModel", options);
   const { endpoint, cacheDir } = await hubSettings({ ...options, token: false });
   const parsed = parseHubModelName(name, endpoint);
   if (parsed === undefined || parsed.revision !== undefined) {

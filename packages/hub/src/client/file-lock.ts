@@ -3,6 +3,15 @@ import { readFileSync } from "node:fs";
 import { open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import {
+  numberFrom,
+  optional,
+  PATH,
+  requireArgument,
+  requireFields,
+  SIGNAL,
+  type WantedFields,
+} from "@vd/kernels-native";
 import { makeFolder } from "@vd/tensor";
 import { delay, throwIfCancelled } from "./cancel";
 import { TransientFailure } from "./failures";
@@ -14,6 +23,8 @@ export interface LockOptions {
   staleMs: number;
   signal: AbortSignal | undefined;
 }
+
+const OPTIONS: WantedFields = { pollMs: numberFrom(0), staleMs: numberFrom(0), signal: optional(SIGNAL) };
 
 /** A lock that this process holds. */
 export interface HeldLock {
@@ -94,9 +105,11 @@ export async function acquireLock(path: string, options: LockOptions): Promise<H
  * Takes a lock, or says who has it, without waiting for them to let go. A lock that a crash has left is taken over: at once if its
  * owner was a process of this machine, else once its heartbeat has rested for `staleMs`.
  *
- * @throws VdError `cancelled`, `io` for a folder that takes no lock
+ * @throws VdError `attr` for what is no path and for options that are none, `cancelled`, `io` for a folder that takes no lock
  */
 export async function tryLock(path: string, options: LockOptions): Promise<HeldLock | { holder: LockHolder }> {
+  requireArgument("tryLock", path, PATH);
+  requireFields("tryLock", options, OPTIONS);
   const owner = ownerNow();
   const startMs = performance.now();
   let first: string | undefined;

@@ -1,4 +1,5 @@
-import { having, oneOfThese, requireArgument } from "@vd/kernels-native";
+import { having, oneOfThese, requireArgument, TEXT } from "@vd/kernels-native";
+import { NAMES } from "../checkpoint/name-pair";
 import type { WeightFormat } from "./settings";
 
 /** Which files of a repository make up an SVD model. */
@@ -30,7 +31,8 @@ const VARIANTS: Readonly<Record<WeightFormat, readonly string[]>> = {
   bf16: ["bf16", "", "fp16"],
 };
 
-const FORMAT = oneOfThese(Object.keys(VARIANTS));
+/** What a {@link WeightFormat} must be. */
+export const FORMAT = oneOfThese(Object.keys(VARIANTS));
 
 /**
  * Picks what the pipeline reads out of all names of a repository or folder: configurations and, for each network, one
@@ -66,7 +68,8 @@ export function selectWeightFiles(
   component: string,
   dtype: WeightFormat,
 ): { files: string[]; variant: string } | undefined {
-  requireArgument("selectWeightFiles names", names, having("a Set of names", ["has"]));
+  requireArgument("selectWeightFiles names", names, NAMES);
+  requireArgument("selectWeightFiles component", component, TEXT);
   requireArgument("selectWeightFiles dtype", dtype, FORMAT);
   const stem = `${component}/${WEIGHT_COMPONENTS[component] ?? "model"}`;
   for (const variant of VARIANTS[dtype]) {

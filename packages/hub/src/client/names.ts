@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { requireArgument, TEXT, VdError } from "@vd/kernels-native";
 import { readHubEnvironment } from "./environment";
 
 /** True for a full commit hash: 40 hexadecimal digits, lower case. */
@@ -17,13 +17,18 @@ export interface HubModelName {
 /** Hosts of the public Hub. */
 const PUBLIC_HOSTS = ["huggingface.co", "www.huggingface.co", "hf.co"];
 
+const NAME = { ...TEXT, expected: "a model of the Hub as org/name" };
+
 /**
  * Reads the name of a model on the Hub: `org/name` or `org/name@revision`, with or without `hf:` in front, or the
  * address of its page, `https://huggingface.co/org/name` or `…/tree/revision`. Undefined for any other text. endpoint:
  * the Hub's own address, whose pages are read too; default HF_ENDPOINT.
  * Source of the rules: huggingface/huggingface_hub src/huggingface_hub/utils/_validators.py `validate_repo_id`.
+ *
+ * @throws VdError `attr` for what is no text
  */
 export function parseHubModelName(text: string, endpoint = readHubEnvironment().endpoint): HubModelName | undefined {
+  requireArgument("parseHubModelName", text, NAME);
   const name = /^https?:\/\//i.test(text) ? nameOfPage(text, endpoint) : text.replace(/^hf:/, "");
   const match = /^(\w[\w.-]*\/\w[\w.-]*)(?:@(.+))?$/.exec(name ?? "");
   const repo = match?.[1];

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { PATH, requireArgument, VdError } from "@vd/kernels-native";
 import { type Pausable, Weights } from "@vd/tensor";
-import { selectWeightFiles } from "../client/file-selection";
+import { FORMAT, selectWeightFiles } from "../client/file-selection";
 import { isPickle, pickleHint } from "../client/pickles";
 import type { WeightFormat } from "../client/settings";
 
@@ -15,13 +15,16 @@ export interface ComponentWeights {
 /**
  * Opens the weights of one network of a model folder: the files that the Hub client would have chosen for this format, be
  * it one file or an index with shards; any other name that a folder can have comes last. Pauses.
- * @throws VdError `io` or `weights`.
+ * @throws VdError `io` or `weights`, `attr` for what is no path and no format.
  */
 export function* openComponentWeights(
   dir: string,
   component: string,
   format: WeightFormat,
 ): Pausable<ComponentWeights> {
+  requireArgument("openComponentWeights dir", dir, PATH);
+  requireArgument("openComponentWeights component", component, PATH);
+  requireArgument("openComponentWeights format", format, FORMAT);
   const folder = join(dir, component);
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const chosen = selectWeightFiles(new Set(names.map((name) => `${component}/${name}`)), component, format)?.files;

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { VdError } from "@vd/kernels-native";
+import { having, listOf, PATH, requireArgument, VdError } from "@vd/kernels-native";
 
 /** A mapped file as it was when it was opened. */
 export interface OpenFile {
@@ -10,6 +10,9 @@ export interface OpenFile {
   modifiedMs: number;
 }
 
+const PATHS = listOf(PATH);
+const FILES = listOf(having("a file as recordFiles gives it", ["path", "bytes", "modifiedMs"]));
+
 function describe(path: string): OpenFile | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return (
@@ -17,8 +20,9 @@ function describe(path: string): OpenFile | undefined {
   );
 }
 
-/** Remembers files that are mapped. */
+/** Remembers files that are mapped. @throws VdError `attr` for what are no paths */
 export function recordFiles(paths: readonly string[]): OpenFile[] {
+  requireArgument("recordFiles", paths, PATHS);
   return paths.map(describe).filter((file) => file !== undefined);
 }
 
@@ -27,9 +31,10 @@ export function recordFiles(paths: readonly string[]): OpenFile[] {
  * would end the process when a missing page is read: look before they are read. A file that was deleted or replaced by
  * renaming another one is no harm, since the mapping keeps the old contents.
  *
- * @throws VdError `io`
+ * @throws VdError `io`, `attr` for what {@link recordFiles} did not give
  */
 export function checkUnchanged(files: readonly OpenFile[]): void {
+  requireArgument("checkUnchanged", files, FILES);
   for (const before of files) {
     const now = describe(before.path);
     const isSameFile = now && now.device === before.device && now.inode === before.inode;

@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { isVdError, shownJson, VdError } from "@vd/kernels-native";
+import { isVdError, PATH, requireArgument, shownJson, VdError } from "@vd/kernels-native";
 
 /** Most bytes of a configuration; those of models have some thousand. */
 const MAX_BYTES = 2 ** 20;
@@ -10,9 +10,10 @@ const MAX_LEVELS = 64;
  * Reads a JSON object from a file. hint: what to do about one that cannot be read; maxBytes: of the file, default those of the
  * largest configuration.
  *
- * @throws VdError `io` if it cannot be read, `weights` if it is no JSON object, or larger than any configuration is
+ * @throws VdError `attr` for what is no path, `io` if it cannot be read, `weights` if it is no JSON object, or larger than any configuration is
  */
 export async function readJson(path: string, hint?: string, maxBytes = MAX_BYTES): Promise<Record<string, unknown>> {
+  requireArgument("readJson", path, PATH);
   let text: string;
   try {
     const { size } = await stat(path);

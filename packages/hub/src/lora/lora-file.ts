@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { VdError } from "@vd/kernels-native";
-import { type Pausable, runInSlices, SafetensorsFile } from "@vd/tensor";
+import { optional, PATH, requireArgument, SIGNAL, VdError } from "@vd/kernels-native";
+import { fileError, type Pausable, runInSlices, SafetensorsFile } from "@vd/tensor";
 import { firstOf } from "../checkpoint/convert-names";
 import { readJson } from "../files/read-json";
 import { type AdapterSettings, adapterScale, doraError, NO_SETTINGS, parseAdapterSettings } from "./adapter-settings";
@@ -53,6 +53,8 @@ const PARTS: readonly (readonly [RegExp, Part])[] = [
   [/\.lora_mid\.weight$/, "mid"],
   [/(?:[._]lora)?\.alpha$/, "alpha"],
 ];
+
+const CANCELS = optional(SIGNAL);
 
 /** What tools put in front of the module's name. */
 const PREFIX = /^(?:base_model\.model\.)?(?:unet\.|model\.diffusion_model\.|diffusion_model\.|lora_unet_|lora_unet\.)?/;
@@ -109,9 +111,17 @@ function refuseKeys(path: string, keys: readonly string[]): void {
   throw new VdError({ code: "weights", where: path, expected: "the keys of a LoRA", got, hint });
 }
 
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch (cause) {
+    throw fileError(path, "a LoRA in a file or folder", cause);
+  }
+}
+
 /** A folder that PEFT or diffusers wrote stands for the file in it. */
 function fileOf(path: string): string {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  if (!isFolder(path)) return path;
   const names = ["adapter_model.safetensors", "pytorch_lora_weights.safetensors"];
   const name = names.find((each) => existsSync(join(path, each)));
   if (name) return join(path, name);
@@ -178,7 +188,7 @@ function* readParts(file: SafetensorsFile): Pausable<{ found: Map<string, Found>
 /**
  * Reads a LoRA in the names of PEFT, diffusers or kohya: a .safetensors file, or a folder with one. The event loop turns meanwhile.
  *
- * @throws VdError `io` for a file that cannot be read, `weights` for keys that are not of a LoRA (naming them), halves that do not
+ * @throws VdError `attr` for what is no path, `io` for a file that cannot be read, `weights` for keys that are not of a LoRA (naming them), halves that do not
  *   belong together and numbers that are not finite, `unsupported` for DoRA, LoHa, LoKr and others, `cancelled`
  * @example
  * ```ts
@@ -189,6 +199,8 @@ function* readParts(file: SafetensorsFile): Pausable<{ found: Map<string, Found>
  * ```
  */
 export async function readLoraFile(given: string, signal?: AbortSignal): Promise<LoraFile> {
+  requireArgument("readLoraFile", given, PATH);
+  requireArgument("readLoraFile signal", signal, CANCELS);
   const path = fileOf(given);
   const slices = { signal, where: path };
   using file = await runInSlices(SafetensorsFile.open.inPieces(path), slices);

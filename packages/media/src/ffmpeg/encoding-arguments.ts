@@ -1,9 +1,15 @@
+import { oneOfThese } from "@vd/kernels-native";
 import { framedComment } from "../video/comment";
 import type { VideoFrames } from "../video/video-frames";
 import { BT601, BT709, type LumaWeights } from "../video/yuv";
 
+const FFMPEG_FORMATS = ["mp4", "webm"] as const;
+
 /** The formats that FFmpeg writes for us. */
-export type FfmpegFormat = "mp4" | "webm";
+export type FfmpegFormat = (typeof FFMPEG_FORMATS)[number];
+
+/** What a {@link FfmpegFormat} must be. */
+export const FFMPEG_FORMAT = oneOfThese(FFMPEG_FORMATS);
 
 /** What FFmpeg runs as: a program of the machine, or WebAssembly in this process. */
 export type FfmpegKind = "program" | "wasm";

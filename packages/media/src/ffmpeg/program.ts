@@ -1,11 +1,13 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { VdError } from "@vd/kernels-native";
+import { PATH, requireArgument, VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
-import { type EncodeOptions, requireEvenSize, type VideoFrames } from "../video/video-frames";
+import { type EncodeOptions, requireEncoding, requireEvenSize, type VideoFrames } from "../video/video-frames";
 import { type LumaWeights, rgbToI420 } from "../video/yuv";
-import { encoderName, encodingArguments, type FfmpegFormat, lumaWeights } from "./encoding-arguments";
+import { encoderName, encodingArguments, FFMPEG_FORMAT, type FfmpegFormat, lumaWeights } from "./encoding-arguments";
+
+const PROGRAM = { ...PATH, expected: "the name or path of ffmpeg" };
 
 /** How much of ffmpeg's last words goes into a message. */
 const MAX_MESSAGE_LETTERS = 300;
@@ -13,9 +15,11 @@ const MAX_MESSAGE_LETTERS = 300;
 /**
  * Makes sure that ffmpeg is there and has the encoder for a format, before any work is done. ffmpeg: its name or path; a
  * name is looked up on the PATH. where: who asks, for the error.
- * @throws VdError `unsupported` with what to do.
+ * @throws VdError `unsupported` with what to do, `attr` for another format.
  */
 export async function requireFfmpeg(ffmpeg: string, format: FfmpegFormat, where = "video"): Promise<void> {
+  requireArgument(where, ffmpeg, PROGRAM);
+  requireArgument(where, format, FFMPEG_FORMAT);
   const name = encoderName("program", format);
   const otherwise = "choose the encoder builtin";
   const expected = `an ffmpeg with ${name} on the PATH, which .${format} needs here`;
@@ -31,7 +35,7 @@ export async function requireFfmpeg(ffmpeg: string, format: FfmpegFormat, where 
 
 /**
  * Has ffmpeg encode frames into the file `path`; frames go in as I420, converted here, one at a time.
- * @throws VdError `shape` for odd sides, `io` with ffmpeg's last words when it fails.
+ * @throws VdError `attr` for what are no video, no format and no paths, `shape` for odd sides, `io` with ffmpeg's last words when it fails.
  */
 export async function encodeWithFfmpeg(
   ffmpeg: string,
@@ -40,6 +44,10 @@ export async function encodeWithFfmpeg(
   video: VideoFrames,
   options: EncodeOptions,
 ): Promise<void> {
+  requireArgument("encodeWithFfmpeg ffmpeg", ffmpeg, PROGRAM);
+  requireArgument("encodeWithFfmpeg format", format, FFMPEG_FORMAT);
+  requireArgument("encodeWithFfmpeg path", path, PATH);
+  requireEncoding(video, options);
   requireEvenSize(video);
   // With "file:" a name such as "-x.mp4" or "a:b.mp4" is read neither as an option nor as a protocol.
   const words = encodingArguments("program", format, video, {

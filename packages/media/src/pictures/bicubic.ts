@@ -1,3 +1,5 @@
+import { arrayOf, COUNT, FLOATS_32, requireArgument, requireFields, type WantedFields } from "@vd/kernels-native";
+
 /** Sharpness of the cubic that torch uses. Source: pytorch/pytorch aten/src/ATen/native/UpSample.h. */
 const sharpness = -0.75;
 
@@ -8,6 +10,11 @@ export interface CubicTaps {
   /** [size, 4], in float32; their sum is 1. */
   weights: Float32Array;
 }
+
+/** What positions must be. */
+export const POSITIONS = arrayOf("Int32Array");
+
+const TAPS: WantedFields = { indices: POSITIONS, weights: FLOATS_32 };
 
 /** The cubic within one sample of its centre. */
 function near(x: number): number {
@@ -22,8 +29,12 @@ function far(x: number): number {
 /**
  * Positions and weights of a cubic resize with aligned corners: positions in float32, as torch computes them, indices
  * repeated at the borders. Source: pytorch/pytorch aten/src/ATen/native/cpu/UpSampleKernel.cpp `HelperInterpCubic`.
+ *
+ * @throws VdError `attr` for sizes below 1
  */
 export function cubicTaps(sourceSize: number, size: number): CubicTaps {
+  requireArgument("cubicTaps sourceSize", sourceSize, COUNT);
+  requireArgument("cubicTaps size", size, COUNT);
   const { fround } = Math;
   const scale = size > 1 ? fround((sourceSize - 1) / (size - 1)) : 0;
   const indices = new Int32Array(size * 4);
@@ -38,13 +49,21 @@ export function cubicTaps(sourceSize: number, size: number): CubicTaps {
   return { indices, weights };
 }
 
-/** The distinct source positions that `taps` read, in ascending order. */
-export function usedPositions({ indices }: CubicTaps): Int32Array {
-  return Int32Array.from(new Set(indices)).sort();
+/** The distinct source positions that `taps` read, in ascending order. @throws VdError `attr` for what are no taps */
+export function usedPositions(taps: CubicTaps): Int32Array {
+  requireFields("usedPositions", taps, TAPS);
+  return Int32Array.from(new Set(taps.indices)).sort();
 }
 
-/** `taps` with each position replaced by its place in `positions`, which is ascending and holds them all. */
-export function reindexed({ indices, weights }: CubicTaps, positions: Int32Array): CubicTaps {
+/**
+ * `taps` with each position replaced by its place in `positions`, which is ascending and holds them all.
+ *
+ * @throws VdError `attr` for what are no taps or no positions
+ */
+export function reindexed(taps: CubicTaps, positions: Int32Array): CubicTaps {
+  requireFields("reindexed taps", taps, TAPS);
+  requireArgument("reindexed positions", positions, POSITIONS);
+  const { indices, weights } = taps;
   const places = new Map(Array.from(positions, (position, place) => [position, place]));
   return { indices: indices.map((position) => places.get(position)!), weights };
 }

@@ -1,7 +1,16 @@
-import { VdError } from "@vd/kernels-native";
+import {
+  having,
+  oneOfThese,
+  optional,
+  requireArgument,
+  requireFields,
+  TEXT,
+  VdError,
+  type WantedFields,
+} from "@vd/kernels-native";
 import { type Pausable, pausable } from "@vd/tensor";
 import { resizeLanczos } from "./lanczos";
-import { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./rgb-image";
+import { checkPixels, checkRgbImage, FLOAT_IMAGE, type FloatImage, type RgbImage, SIZE } from "./rgb-image";
 
 /** Every way of bringing a picture into another shape, the default first. */
 export const FITS = ["cover", "contain", "stretch"] as const;
@@ -29,6 +38,7 @@ const END = 1;
  * @throws VdError `attr` for any other text
  */
 export function parseFocus(text: string, where = "focus"): FocusPoint {
+  requireArgument(where, text, TEXT);
   if (!new RegExp(FOCUS_PATTERN).test(text)) {
     const expected = "a point such as 50%,30%, top, bottom-left or center";
     throw new VdError({ code: "attr", where, expected, got: JSON.stringify(text.slice(0, 60)) });
@@ -74,16 +84,33 @@ interface PictureSize {
   height: number;
 }
 
+const OPTIONS: WantedFields = {
+  fit: optional(oneOfThese(FITS)),
+  focus: optional(having("a point { x, y }", ["x", "y"])),
+};
+
+/** Refuses what is no shape to be fitted into, and what are no options. @throws VdError `attr` */
+function requireFit(width: number, height: number, options: FitOptions): void {
+  checkPixels("width", width, "fit");
+  checkPixels("height", height, "fit");
+  requireFields("fit", options, OPTIONS);
+}
+
 /**
  * Returns what {@link fitPicture} does with a picture of some size: `crop`, the part of it that is used, and `placed`, where that lies
  * in the frame of width×height.
+ *
+ * @throws VdError `attr` for sizes below 1 and for options that are none
  */
 export function fitPlacement(
   picture: PictureSize,
   width: number,
   height: number,
-  { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } }: FitOptions = {},
+  options: FitOptions = {},
 ): { crop: Rectangle; placed: Rectangle } {
+  requireFields("fit picture", picture, SIZE);
+  requireFit(width, height, options);
+  const { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } } = options;
   const whole = { left: 0, top: 0, width: picture.width, height: picture.height };
   const frame = { left: 0, top: 0, width, height };
   if (fit === "stretch" || picture.width * height === picture.height * width) return { crop: whole, placed: frame };
@@ -125,7 +152,7 @@ export interface FitOptions {
  * picture's own resolution, as near to the focus as its edges allow; `contain` the whole picture at width×height between
  * black bars; `stretch`, which leaves the distortion to whoever resizes it, the picture itself. Pauses after each row.
  *
- * @throws VdError `shape` or `attr` for sizes below 1 and data of another length
+ * @throws VdError `shape` or `attr` for sizes below 1 and data of another length, `attr` for options that are none
  * @example
  * ```ts
  * import { fitPicture, loadImage, parseFocus } from "@vd/media";
@@ -139,11 +166,11 @@ export const fitPicture = pausable(function* (
   image: RgbImage,
   width: number,
   height: number,
-  { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } }: FitOptions = {},
+  options: FitOptions = {},
 ): Pausable<RgbImage> {
   checkRgbImage(image, "fit");
-  checkPixels("width", width, "fit");
-  checkPixels("height", height, "fit");
+  requireFit(width, height, options);
+  const { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } } = options;
   if (fit === "stretch" || image.width * height === image.height * width) return image;
   if (fit === "contain") return yield* barred(image, width, height);
   return yield* cut(image, coverPart(image, width, height, focus));
@@ -152,9 +179,12 @@ export const fitPicture = pausable(function* (
 /**
  * As {@link fitPicture} for pictures in floats, which are cut but never resized.
  *
- * @throws VdError `unsupported` for `contain` unless the picture has the shape already
+ * @throws VdError `unsupported` for `contain` unless the picture has the shape already, `attr` for what is no picture, for sizes
+ *   below 1 and for options that are none
  */
 export function fitFloats(image: FloatImage, width: number, height: number, options: FitOptions = {}): FloatImage {
+  requireFields("fit", image, FLOAT_IMAGE);
+  requireFit(width, height, options);
   const { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } } = options;
   if (fit === "stretch" || image.width * height === image.height * width) return image;
   if (fit === "contain") {

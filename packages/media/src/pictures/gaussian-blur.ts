@@ -1,14 +1,22 @@
+import { COUNT, FLOATS_32, requireArgument, requireFields, type WantedFields } from "@vd/kernels-native";
 import type { Pausable } from "@vd/tensor";
-import type { FloatImage, RgbImage } from "./rgb-image";
+import { POSITIONS } from "./bicubic";
+import { ANY_IMAGE, type FloatImage, type RgbImage } from "./rgb-image";
 import { SIGNED_LEVELS } from "./signed-levels";
+
+const KERNELS: WantedFields = { x: FLOATS_32, y: FLOATS_32 };
 
 /**
  * Weights of the antialiasing blur along an axis that is resized from `sourceSize` to `size`: an odd number of them,
  * in float32. σ = max((sourceSize/size − 1)/2, 0.001), 4σ long but at least 3.
  * Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
  * `_resize_with_antialiasing`, `_gaussian`.
+ *
+ * @throws VdError `attr` for sizes below 1
  */
 export function gaussianKernel(sourceSize: number, size: number): Float32Array {
+  requireArgument("gaussianKernel sourceSize", sourceSize, COUNT);
+  requireArgument("gaussianKernel size", size, COUNT);
   const sigma = Math.max((sourceSize / size - 1) / 2, 0.001);
   const length = Math.trunc(Math.max(4 * sigma, 3)) | 1;
   const { fround } = Math;
@@ -40,8 +48,12 @@ export class BlurredRows {
   readonly #slots: Float32Array[];
   readonly #slotRows: Int32Array;
 
-  /** Requires kernels shorter than twice the picture's size along their axis, and columns inside the picture. */
+  /** Requires kernels shorter than twice the picture's size along their axis, and columns inside the picture.
+   *  @throws VdError `attr` for what are no picture, no kernels or no columns */
   constructor(image: RgbImage | FloatImage, kernels: { x: Float32Array; y: Float32Array }, columns: Int32Array) {
+    requireFields("BlurredRows image", image, ANY_IMAGE);
+    requireFields("BlurredRows kernels", kernels, KERNELS);
+    requireArgument("BlurredRows columns", columns, POSITIONS);
     this.#image = image;
     this.#columns = columns;
     this.#kernelX = kernels.x;

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { arrayOf, COUNT, FLOATS_32, VdError, type Wanted, type WantedFields } from "@vd/kernels-native";
 
 /** A picture in memory: 8 bits per channel, rows from the top. */
 export interface RgbImage {
@@ -15,6 +15,23 @@ export interface FloatImage {
   /** [3,H,W], red first, 0 to 1. */
   readonly data: Float32Array;
 }
+
+/** What bytes of pixels must be. */
+export const BYTES = arrayOf("Uint8Array");
+
+/** What has a size in pixels. */
+export const SIZE: WantedFields = { width: COUNT, height: COUNT };
+
+/** What a {@link FloatImage} must be. */
+export const FLOAT_IMAGE: WantedFields = { ...SIZE, data: FLOATS_32 };
+
+const LEVELS: Wanted = {
+  expected: "a Uint8Array or Float32Array",
+  fits: (value) => BYTES.fits(value) || FLOATS_32.fits(value),
+};
+
+/** What either kind of picture must be. */
+export const ANY_IMAGE: WantedFields = { ...SIZE, data: LEVELS };
 
 /**
  * Checks a picture. where: what messages call the caller.

@@ -1,7 +1,17 @@
+import {
+  COUNT,
+  oneOfThese,
+  optional,
+  requireArgument,
+  requireFields,
+  TEXT,
+  type WantedFields,
+} from "@vd/kernels-native";
 import type { Sharp } from "sharp";
+import { BYTES, SIZE } from "../pictures/rgb-image";
 import { loadSharp } from "../pictures/sharp";
 import { framedComment, gifWithComment } from "./comment";
-import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
+import { breathe, type EncodeOptions, FPS, requireEncoding, type VideoFrames } from "./video-frames";
 
 /** Lossy WebP of 90 with sharp chroma keeps clear of visible blocks; see the encoder tests for its PSNR. */
 const WEBP_QUALITY = 90;
@@ -24,6 +34,9 @@ const CLOCKS: Readonly<Record<AnimationFormat, { tickMs: number; leastMs: number
   webp: { tickMs: 1, leastMs: 11 },
 };
 
+const FORMAT = oneOfThese(Object.keys(CLOCKS));
+const TIMES: WantedFields = { numFrames: COUNT, fps: FPS };
+
 /** A frame of an animation. */
 export interface HeldFrame {
   index: number;
@@ -35,11 +48,13 @@ export interface HeldFrame {
  * Returns the frames that an animation shows, and for how long: all of them, unless they follow each other faster than
  * players of the format show them. Then some are left out, evenly, and the animation lasts as long as the video. Times are
  * rounded to the format's clock by their ends, so that errors do not add up.
+ *
+ * @throws VdError `attr` for counts and rates that are none, and for another format
  */
-export function heldFrames(
-  { numFrames, fps }: Pick<VideoFrames, "numFrames" | "fps">,
-  format: AnimationFormat,
-): HeldFrame[] {
+export function heldFrames(video: Pick<VideoFrames, "numFrames" | "fps">, format: AnimationFormat): HeldFrame[] {
+  requireFields("heldFrames", video, TIMES);
+  requireArgument("heldFrames format", format, FORMAT);
+  const { numFrames, fps } = video;
   const { tickMs, leastMs } = CLOCKS[format];
   const startMs = (index: number) => Math.round((index * 1000) / fps / tickMs) * tickMs;
   const endMs = Math.max(startMs(numFrames), leastMs);
@@ -53,8 +68,10 @@ export function heldFrames(
   });
 }
 
-/** Encodes frames as an animated WebP that loops; its clock ticks in milliseconds. See {@link heldFrames} for fast videos. */
+/** Encodes frames as an animated WebP that loops; its clock ticks in milliseconds. See {@link heldFrames} for fast videos.
+ *  @throws VdError `attr` for what is no video */
 export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
+  requireEncoding(video, options);
   await breathe(options);
   const frames = heldFrames(video, "webp");
   const data = joined(video, frames);
@@ -69,8 +86,9 @@ export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}
 }
 
 /** Encodes frames as an animated GIF that loops: 256 colours a frame, and a clock of 1/100 s. See {@link heldFrames} for
- *  fast videos. */
+ *  fast videos. @throws VdError `attr` for what is no video */
 export async function encodeGif(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
+  requireEncoding(video, options);
   await breathe(options);
   const frames = heldFrames(video, "gif");
   const delay = frames.map(({ delayMs }) => delayMs);
@@ -85,12 +103,18 @@ export async function encodeGif(video: VideoFrames, options: EncodeOptions = {})
   return options.comment === undefined ? bytes : gifWithComment(bytes, options.comment);
 }
 
-/** Encodes one frame, [H,W,3], as PNG, without loss. */
+const COMMENT: WantedFields = { comment: optional(TEXT) };
+
+/** Encodes one frame, [H,W,3], as PNG, without loss. @throws VdError `attr` for sizes below 1 and what are no bytes */
 export async function encodePng(
-  { width, height }: Pick<VideoFrames, "width" | "height">,
+  size: Pick<VideoFrames, "width" | "height">,
   frame: Uint8Array,
   options: Pick<EncodeOptions, "comment"> = {},
 ): Promise<Uint8Array> {
+  requireFields("encodePng", size, SIZE);
+  requireArgument("encodePng frame", frame, BYTES);
+  requireFields("encodePng options", options, COMMENT);
+  const { width, height } = size;
   const sharp = await loadSharp();
   return withComment(sharp(frame, { raw: { width, height, channels: 3 } }), options)
     .png()

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { VdError } from "@vd/kernels-native";
+import { PATH, requireArgument, VdError } from "@vd/kernels-native";
 import { fileError } from "@vd/tensor";
 
 /** What a comment begins with, so that it can be told from all other bytes of a file, whatever its format. */
@@ -81,9 +81,10 @@ async function readEnds(path: string): Promise<Buffer> {
 /**
  * Returns the comment that {@link EncodeOptions} put into an MP4, WebM, GIF, WebP or PNG file; undefined for a file without one.
  *
- * @throws VdError `io` for a file that cannot be read
+ * @throws VdError `attr` for what is no path, `io` for a file that cannot be read
  */
 export async function readComment(path: string): Promise<string | undefined> {
+  requireArgument("readComment", path, PATH);
   const bytes = await readEnds(path).catch((error: unknown) => {
     throw fileError(path, "a video or picture file", error);
   });

@@ -1,4 +1,5 @@
-import { VdError } from "@vd/kernels-native";
+import { oneOfThese, requireFields, VdError, type WantedFields } from "@vd/kernels-native";
+import { SIZE } from "../pictures/rgb-image";
 import type { OutputTarget } from "./target";
 
 /**
@@ -14,8 +15,14 @@ const MAX_SIDE: Readonly<Record<OutputTarget["format"], number>> = {
   png: 2 ** 31 - 1,
 };
 
-/** @throws VdError `unsupported` for frames that the target's format cannot store. */
-export function requireStorable({ format }: OutputTarget, { width, height }: { width: number; height: number }): void {
+const STORED: WantedFields = { format: oneOfThese(Object.keys(MAX_SIDE)) };
+
+/** @throws VdError `unsupported` for frames that the target's format cannot store, `attr` for what is no target and no size. */
+export function requireStorable(target: OutputTarget, size: { width: number; height: number }): void {
+  requireFields("requireStorable target", target, STORED);
+  requireFields("requireStorable size", size, SIZE);
+  const { format } = target;
+  const { width, height } = size;
   const max = MAX_SIDE[format];
   if (width <= max && height <= max) return;
   const expected = `sides of at most ${max} pixels, which is what .${format} files store`;

@@ -1,7 +1,9 @@
-import { throwIfAborted } from "@vd/kernels-native";
+import { optional, PATH, requireArgument, SIGNAL, throwIfAborted } from "@vd/kernels-native";
 import { fileError } from "@vd/tensor";
 import type { RgbImage } from "../pictures/rgb-image";
 import { loadSharp } from "../pictures/sharp";
+
+const CANCELS = optional(SIGNAL);
 
 /** Most bytes of frames that are decoded at a time. */
 const MOST_RUN_BYTES = 32 * 2 ** 20;
@@ -21,10 +23,12 @@ async function frameColumn(path: string, first: number, count: number): Promise<
  * decoded in runs, each twice as long as the one before, of 32 MiB at most: a long animation takes little more than one pass,
  * and its first frame comes at once.
  *
- * @throws VdError `io` for a file that cannot be read, `cancelled` once the signal has fired, `unsupported` where the image
+ * @throws VdError `attr` for what is no path, `io` for a file that cannot be read, `cancelled` once the signal has fired, `unsupported` where the image
  *   library cannot be loaded
  */
 export async function* readAnimation(path: string, signal?: AbortSignal): AsyncGenerator<RgbImage> {
+  requireArgument("readAnimation", path, PATH);
+  requireArgument("readAnimation signal", signal, CANCELS);
   const sharp = await loadSharp();
   const failed = (cause: unknown): never => {
     throw fileError(path, "an animated GIF or WebP", cause);

@@ -1,9 +1,23 @@
 import { spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
-import { isVdError, throwIfAborted, VdError } from "@vd/kernels-native";
+import {
+  having,
+  isVdError,
+  oneOfThese,
+  optional,
+  PATH,
+  requireArgument,
+  requireFields,
+  SIGNAL,
+  TEXT,
+  throwIfAborted,
+  VdError,
+  type WantedFields,
+} from "@vd/kernels-native";
 import { requireWasmFfmpeg, runWasmFfmpeg } from "../ffmpeg/wasm";
 import type { RgbImage } from "../pictures/rgb-image";
 import { PpmReader } from "./ppm-reader";
+import { FPS } from "./video-frames";
 
 /** How to read a video file. */
 export interface ReadVideoOptions {
@@ -20,6 +34,15 @@ export interface ReadVideoOptions {
   /** What the caller's users call the file, for errors; default its path. */
   where?: string | undefined;
 }
+
+const OPTIONS: WantedFields = {
+  size: optional(having("a size { width, height }", ["width", "height"])),
+  fps: optional(FPS),
+  ffmpeg: optional(PATH),
+  decoder: optional(oneOfThese(["auto", "ffmpeg", "builtin"])),
+  signal: optional(SIGNAL),
+  where: optional(TEXT),
+};
 
 /** A file to be read, and how. */
 interface Job extends ReadVideoOptions {
@@ -192,7 +215,7 @@ function versionOf(ffmpeg: string): Promise<string | undefined> {
  * Reads the frames of a video file (MP4, WebM, and whatever else ffmpeg reads) one by one, as they are asked for: by ffmpeg
  * where it is on the PATH, else by FFmpeg as WebAssembly, which begins anew for every 128 MiB of frames.
  *
- * @throws VdError `io` for a file that cannot be read, `unsupported` without any ffmpeg, `cancelled` once the signal has
+ * @throws VdError `attr` for what is no path and for options that are none, `io` for a file that cannot be read, `unsupported` without any ffmpeg, `cancelled` once the signal has
  *   fired
  * @example
  * ```ts
@@ -202,6 +225,8 @@ function versionOf(ffmpeg: string): Promise<string | undefined> {
  * ```
  */
 export async function* readVideo(path: string, options: ReadVideoOptions = {}): AsyncGenerator<RgbImage> {
+  requireArgument("readVideo", path, PATH);
+  requireFields("readVideo", options, OPTIONS);
   const { signal, where = path } = options;
   const job = { ...options, path, where };
   throwIfAborted(signal, where, { work: "the reading" });

@@ -1,5 +1,14 @@
 import { basename, dirname, extname, join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import {
+  FUNCTION,
+  oneOfThese,
+  PATH,
+  requireArgument,
+  requireFields,
+  TEXT,
+  VdError,
+  type WantedFields,
+} from "@vd/kernels-native";
 import { meantName } from "@vd/tensor";
 
 /** Formats that hold a video in one file. */
@@ -23,6 +32,19 @@ export interface FramesTarget {
 
 const FORMATS: Record<string, FileFormat> = { ".mp4": "mp4", ".webm": "webm", ".gif": "gif", ".webp": "webp" };
 
+/** What a {@link FileFormat} must be. */
+export const FILE_FORMAT = oneOfThese(Object.values(FORMATS));
+
+const FILE_TARGET: WantedFields = { kind: oneOfThese(["file", "frames"]), path: PATH };
+const FRAMES_TARGET: WantedFields = { folder: PATH, nameOf: FUNCTION };
+
+/** Refuses what is no target. @throws VdError `attr` */
+export function requireTarget(where: string, target: OutputTarget): void {
+  requireFields(where, target, FILE_TARGET);
+  if (target.kind === "frames") requireFields(where, target, FRAMES_TARGET);
+  else requireArgument(`${where}] [format`, target.format, FILE_FORMAT);
+}
+
 const PATTERN = /%(?:0(\d))?d/g;
 
 /**
@@ -31,6 +53,7 @@ const PATTERN = /%(?:0(\d))?d/g;
  * @throws VdError `attr` for any other name.
  */
 export function outputTarget(path: string, where = "video"): OutputTarget {
+  requireArgument(where, path, TEXT);
   if (/[/\\]$/.test(path)) return framesTarget(path, path, "frame-%04d.png", true);
   const extension = extname(path).toLowerCase();
   if (extension === ".png") {
@@ -68,8 +91,10 @@ function nameError(where: string, expected: string, got: string, hint: string): 
   return new VdError({ code: "attr", where, expected, got, hint });
 }
 
-/** The path of previews that have no name of their own: beside the video, `out.preview.webp` for `out.mp4`. */
+/** The path of previews that have no name of their own: beside the video, `out.preview.webp` for `out.mp4`.
+ *  @throws VdError `attr` for what is no target */
 export function defaultPreviewPath(target: OutputTarget): string {
+  requireTarget("defaultPreviewPath", target);
   const trimmed = target.path.replace(/[/\\]+$/, "");
   const stem = basename(trimmed, target.kind === "frames" && target.ownsFolder ? "" : extname(trimmed));
   const plain = stem.replace(PATTERN, "").replace(/[-_.]+$/, "");

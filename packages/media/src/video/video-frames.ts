@@ -1,4 +1,15 @@
-import { VdError } from "@vd/kernels-native";
+import {
+  COUNT,
+  FUNCTION,
+  optional,
+  requireFields,
+  SIGNAL,
+  TEXT,
+  VdError,
+  type Wanted,
+  type WantedFields,
+} from "@vd/kernels-native";
+import { SIZE } from "../pictures/rgb-image";
 
 /** The frames of a video in memory. */
 export interface VideoFrames {
@@ -22,6 +33,21 @@ export interface EncodeOptions {
   comment?: string | undefined;
 }
 
+/** What a rate must be. */
+export const FPS: Wanted = {
+  expected: "frames a second above 0",
+  fits: (value) => Number.isFinite(value) && (value as number) > 0,
+};
+
+const VIDEO: WantedFields = { ...SIZE, numFrames: COUNT, fps: FPS };
+
+/** What {@link EncodeOptions} must be. */
+export const ENCODE_OPTIONS: WantedFields = {
+  signal: optional(SIGNAL),
+  onFrame: optional(FUNCTION),
+  comment: optional(TEXT),
+};
+
 /** Lets timers, signals and I/O run between two frames of work on the main thread. @throws the signal's reason. */
 export async function breathe(options: EncodeOptions): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
@@ -42,17 +68,25 @@ const noVideo = (code: "attr" | "shape", where: string, expected: string, got: u
   new VdError({ code, where: `video] [${where}`, expected, got: String(got) });
 
 /**
- * Checks a video before any work, and its frames as an encoder takes them: some encoders write whatever lies behind too short a frame.
+ * Checks what an encoder is given, before any work.
  *
- * @throws VdError `attr` for sizes, counts and rates that are none, `shape` in `frame(i)` for a frame of another length
+ * @throws VdError `attr` for sizes, counts and rates that are none, and for options that are none
  */
-export function checkedVideo(video: VideoFrames): VideoFrames {
+export function requireEncoding(video: VideoFrames, options: EncodeOptions): void {
   if (typeof video !== "object" || video === null || typeof video.frame !== "function")
     throw noVideo("attr", "frame", "a video with a function that gives its frames", typeof video);
+  requireFields("video", video, VIDEO);
+  requireFields("video options", options, ENCODE_OPTIONS);
+}
+
+/**
+ * Checks a video before any work, and its frames as an encoder takes them: some encoders write whatever lies behind too short a frame.
+ *
+ * @throws VdError `attr` for sizes, counts, rates and options that are none, `shape` in `frame(i)` for a frame of another length
+ */
+export function checkedVideo(video: VideoFrames, options: EncodeOptions): VideoFrames {
+  requireEncoding(video, options);
   const { width, height, numFrames, fps } = video;
-  for (const [name, value] of Object.entries({ width, height, numFrames }))
-    if (!(Number.isInteger(value) && value >= 1)) throw noVideo("attr", name, "a whole number from 1", value);
-  if (!(Number.isFinite(fps) && fps > 0)) throw noVideo("attr", "fps", "frames a second above 0", fps);
   const count = width * height * 3;
   return {
     ...{ width, height, numFrames, fps },

@@ -1,6 +1,17 @@
 import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
+  FLAG,
+  OBJECT,
+  oneOfThese,
+  optional,
+  PATH,
+  requireArgument,
+  requireFields,
+  TEXT,
+  type WantedFields,
+} from "@vd/kernels-native";
+import {
   checkPlace,
   discard,
   fileError,
@@ -17,9 +28,9 @@ import {
 import { encodeWithFfmpeg, requireFfmpeg } from "../ffmpeg/program";
 import { encodeGif, encodePng, encodeWebp, heldFrames } from "./animation";
 import { encodeBuiltin, requireBuiltin } from "./builtin";
-import type { EncoderChoice } from "./encoders";
-import type { FileFormat, FramesTarget, OutputTarget } from "./target";
-import { breathe, checkedVideo, type EncodeOptions, type VideoFrames } from "./video-frames";
+import { ENCODERS, type EncoderChoice } from "./encoders";
+import { FILE_FORMAT, type FileFormat, type FramesTarget, type OutputTarget, requireTarget } from "./target";
+import { breathe, checkedVideo, ENCODE_OPTIONS, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** How to write a video. */
 export interface WriteOptions extends EncodeOptions {
@@ -34,6 +45,15 @@ export interface WriteOptions extends EncodeOptions {
   /** What to do about files that must be kept, for errors. */
   takenHint?: string | undefined;
 }
+
+const OPTIONS: WantedFields = {
+  ...ENCODE_OPTIONS,
+  overwrite: optional(FLAG),
+  encoder: optional(oneOfThese(ENCODERS)),
+  ffmpeg: optional(PATH),
+  names: optional(OBJECT),
+  takenHint: optional(TEXT),
+};
 
 /** What was written. */
 export interface WrittenVideo {
@@ -55,9 +75,11 @@ const placeOf = ({ names = NAMES, overwrite, takenHint, signal }: WriteOptions) 
 
 /**
  * Checks before any work that the video can be written: folder, permission, space, names in use, ffmpeg where needed.
- * @throws VdError `io` or `unsupported` with what to do.
+ * @throws VdError `io` or `unsupported` with what to do, `attr` for what is no target and for options that are none.
  */
 export async function checkOutput(target: OutputTarget, options: WriteOptions = {}): Promise<void> {
+  requireTarget("checkOutput target", target);
+  requireFields("checkOutput", options, OPTIONS);
   const place = placeOf(options);
   if (target.kind === "frames") return checkFrames(target, place);
   await checkPlace(target.path, place);
@@ -77,7 +99,9 @@ export async function writeVideo(
   given: VideoFrames,
   options: WriteOptions = {},
 ): Promise<WrittenVideo> {
-  const video = checkedVideo(given);
+  requireTarget("writeVideo target", target);
+  requireFields("writeVideo", options, OPTIONS);
+  const video = checkedVideo(given, options);
   const encoder = encoderOf(target, options);
   if (target.kind === "frames") {
     const fileBytes = await writeFrames(target, video, options);
@@ -112,7 +136,8 @@ export async function encodeVideo(
   given: VideoFrames,
   options: EncodeOptions = {},
 ): Promise<Uint8Array> {
-  const video = checkedVideo(given);
+  requireArgument("encodeVideo format", format, FILE_FORMAT);
+  const video = checkedVideo(given, options);
   if (format === "gif") return encodeGif(video, options);
   if (format === "webp") return encodeWebp(video, options);
   return encodeBuiltin(format, video, options);

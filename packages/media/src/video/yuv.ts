@@ -1,4 +1,6 @@
+import { NUMBER, requireArgument, requireFields, type WantedFields, wholeFrom } from "@vd/kernels-native";
 import { type Pausable, pausable } from "@vd/tensor";
+import { BYTES } from "../pictures/rgb-image";
 
 /** Weights of red, green and blue in luma; their sum is 1. */
 export interface LumaWeights {
@@ -6,6 +8,9 @@ export interface LumaWeights {
   green: number;
   blue: number;
 }
+
+const WEIGHTS: WantedFields = { red: NUMBER, green: NUMBER, blue: NUMBER };
+const SIDE = wholeFrom(2);
 
 /** Source: ITU-R BT.709-6, item 3.2. */
 export const BT709: LumaWeights = { red: 0.2126, green: 0.7152, blue: 0.0722 };
@@ -17,6 +22,8 @@ export const BT601: LumaWeights = { red: 0.299, green: 0.587, blue: 0.114 };
  * Converts a picture to I420 in limited range: luma 16 to 235, chroma 16 to 240, each the mean of 2 x 2 pixels.
  * The mean is taken in RGB, so that chroma of hard edges does not shift. rgb: [H,W,3], 0 to 255; H and W even. weights: default BT.709. Returns luma
  * [H,W], then blue chroma and red chroma [H/2,W/2]. Pauses after every two rows.
+ *
+ * @throws VdError `attr` for what are no bytes, no sides and no weights
  */
 export const rgbToI420 = pausable(function* (
   rgb: Uint8Array,
@@ -24,6 +31,10 @@ export const rgbToI420 = pausable(function* (
   height: number,
   weights: LumaWeights = BT709,
 ): Pausable<Uint8Array> {
+  requireArgument("rgbToI420 rgb", rgb, BYTES);
+  requireArgument("rgbToI420 width", width, SIDE);
+  requireArgument("rgbToI420 height", height, SIDE);
+  requireFields("rgbToI420 weights", weights, WEIGHTS);
   // What scales B - Y and R - Y to +-0.5. Source: ITU-R BT.709-6, item 3.3.
   const blueRange = 2 * (1 - weights.blue);
   const redRange = 2 * (1 - weights.red);

@@ -102,7 +102,7 @@ describe("encodeBuiltin", () => {
     await expect(encodeBuiltin("mp4", gradientVideo(63, 48, 2))).rejects.toThrow(
       "[video] expected even sides, got 63x48. Use an even size, or write .webp, .gif or .png",
     );
-    const broken = { ...gradientVideo(64, 48, 2), fps: 0 };
+    const broken = { ...gradientVideo(64, 48, 2), fps: 1e-12 };
     await expect(encodeBuiltin("mp4", broken)).rejects.toMatchObject({
       code: "unsupported",
       where: "encoder builtin",

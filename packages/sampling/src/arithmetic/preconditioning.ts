@@ -1,4 +1,13 @@
-import { add, div, mul, type Values } from "./values";
+import {
+  having,
+  NUMBER,
+  oneOfThese,
+  optional,
+  requireArgument,
+  requireFields,
+  type WantedFields,
+} from "@vd/kernels-native";
+import { add, div, mul, VALUES, type Values } from "./values";
 
 /** A number and what the reference does with it; values·by, values/by and by·values round differently. */
 export interface Scale {
@@ -32,8 +41,15 @@ export interface Preconditioning {
   readonly output: Scale;
 }
 
+const EDM_PREDICTIONS = ["epsilon", "v_prediction"] as const;
+const PREDICTIONS = [...EDM_PREDICTIONS, "sample"] as const;
+
 /** What a network's output stands for, where samples are data + σ·noise. */
-export type Prediction = "epsilon" | "v_prediction" | "sample";
+export type Prediction = (typeof PREDICTIONS)[number];
+
+const SCALE = having("a scale { by, how }", ["by", "how"]);
+const DENOISER: WantedFields = { skip: optional(SCALE), output: SCALE };
+const [PREDICTION, EDM_PREDICTION] = [oneOfThese(PREDICTIONS), oneOfThese(EDM_PREDICTIONS)];
 
 const round = Math.fround;
 
@@ -50,8 +66,12 @@ function variancePlusOne(sigma: number): number {
  * The preconditioning of the k-diffusion family at σ, each number in float32. `outputSigma` is the noise level of the
  * sample that the output is applied to, which differs from the model's after churning. v-prediction is EDM with σ_data 1.
  * Source: huggingface/diffusers@58eb52c schedulers/scheduling_euler_discrete.py `step`.
+ *
+ * @throws VdError `attr` for another prediction and for what is no number
  */
 export function preconditioning(prediction: Prediction, sigma: number, outputSigma = sigma): Preconditioning {
+  requireArgument("preconditioning prediction", prediction, PREDICTION);
+  requireArgument("preconditioning sigma", sigma, NUMBER);
   const input: Scale = { by: totalDeviation(sigma), how: "over" };
   if (prediction === "sample") return { input, output: unscaled };
   if (prediction === "epsilon") return { input, skip: unscaled, output: { by: -outputSigma, how: "left" } };
@@ -62,13 +82,18 @@ export function preconditioning(prediction: Prediction, sigma: number, outputSig
 /**
  * The preconditioning of EDM at σ for data of deviation `sigmaData`, each number in float32. Source: table 1 of
  * https://arxiv.org/abs/2206.00364; huggingface/diffusers@58eb52c schedulers/scheduling_edm_euler.py.
+ *
+ * @throws VdError `attr` for another prediction and for what is no number
  */
 export function edmPreconditioning(
-  prediction: "epsilon" | "v_prediction",
+  prediction: (typeof EDM_PREDICTIONS)[number],
   sigma: number,
   sigmaData: number,
   outputSigma = sigma,
 ): Preconditioning {
+  requireArgument("edmPreconditioning prediction", prediction, EDM_PREDICTION);
+  requireArgument("edmPreconditioning sigma", sigma, NUMBER);
+  requireArgument("edmPreconditioning sigmaData", sigmaData, NUMBER);
   const dataVariance = round(sigmaData * sigmaData);
   const total = (level: number) => round(round(level * level) + dataVariance);
   const sign = prediction === "epsilon" ? 1 : -1;
@@ -80,8 +105,16 @@ export function edmPreconditioning(
   };
 }
 
-/** The denoised sample, from the network's output and the (unscaled) sample. */
-export function denoise({ skip, output }: Preconditioning, modelOutput: Values, x: Values): Values {
+/**
+ * The denoised sample, from the network's output and the (unscaled) sample.
+ *
+ * @throws VdError `attr` for what is no preconditioning, and for what are no values
+ */
+export function denoise(preconditioning: Preconditioning, modelOutput: Values, x: Values): Values {
+  requireFields("denoise preconditioning", preconditioning, DENOISER);
+  requireFields("denoise modelOutput", modelOutput, VALUES);
+  requireFields("denoise x", x, VALUES);
+  const { skip, output } = preconditioning;
   if (skip === undefined) return modelOutput;
   return add(applyScale(modelOutput, output), applyScale(x, skip));
 }

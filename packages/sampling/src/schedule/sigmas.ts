@@ -1,4 +1,14 @@
-import { ConfigReader, type SchedulerConfig } from "../config";
+import {
+  COUNT,
+  having,
+  listOf,
+  NUMBER,
+  optional,
+  requireArgument,
+  requireFields,
+  type WantedFields,
+} from "@vd/kernels-native";
+import { ConfigReader, classNameOf, type SchedulerConfig } from "../config";
 import { ddpmBetas, readAlphas, trainingSigmas } from "./alphas";
 import { betaQuantile } from "./beta-quantile";
 import { numpyLogFloat32 } from "./numpy-log";
@@ -10,45 +20,86 @@ export interface SigmaRange {
   max: number;
 }
 
+const RANGE: WantedFields = { min: NUMBER, max: NUMBER };
+const RAMP = listOf(NUMBER);
+const TRAINED = having("a list of noise levels", ["length"]);
+
+/** Refuses what is no range or no count. @throws VdError `attr` */
+function requireSpacing(where: string, range: unknown, count: unknown): void {
+  requireFields(`${where} range`, range, RANGE);
+  requireArgument(`${where} count`, count, COUNT);
+}
+
 /** The smoothing exponent of https://arxiv.org/abs/2206.00364, equation 5. */
 export const karrasRho = 7;
 
-/** Noise levels falling from max to min, evenly spaced in σ^(1/rho) along `ramp` (0 → max, 1 → min). float64. */
-export function karrasSigmas({ min, max }: SigmaRange, ramp: readonly number[], rho = karrasRho): number[] {
+/** Noise levels falling from max to min, evenly spaced in σ^(1/rho) along `ramp` (0 → max, 1 → min). float64.
+ *  @throws VdError `attr` for what is no range, and for a ramp that is no list of numbers */
+export function karrasSigmas(range: SigmaRange, ramp: readonly number[], rho = karrasRho): number[] {
+  requireFields("karrasSigmas range", range, RANGE);
+  requireArgument("karrasSigmas ramp", ramp, RAMP);
+  const { min, max } = range;
   const fromMax = max ** (1 / rho);
   const span = min ** (1 / rho) - fromMax;
   return ramp.map((position) => (fromMax + position * span) ** rho);
 }
 
-/** Noise levels falling from max to min, evenly spaced in ln σ. float64. */
-export function exponentialSigmas({ min, max }: SigmaRange, count: number): number[] {
+/** Noise levels falling from max to min, evenly spaced in ln σ. float64. @throws VdError `attr` for what is no range or no count */
+export function exponentialSigmas(range: SigmaRange, count: number): number[] {
+  requireSpacing("exponentialSigmas", range, count);
+  const { min, max } = range;
   return linspace(Math.log(max), Math.log(min), count).map(Math.exp);
 }
 
-/** Noise levels falling from max to min at the quantiles of Beta(0.6, 0.6): https://arxiv.org/abs/2407.12173. */
-export function betaSigmas({ min, max }: SigmaRange, count: number): number[] {
+/** Noise levels falling from max to min at the quantiles of Beta(0.6, 0.6): https://arxiv.org/abs/2407.12173.
+ *  @throws VdError `attr` for what is no range or no count */
+export function betaSigmas(range: SigmaRange, count: number): number[] {
+  requireSpacing("betaSigmas", range, count);
+  const { min, max } = range;
   return linspace(0, 1, count).map((position) => min + betaQuantile(1 - position, 0.6, 0.6) * (max - min));
 }
 
-/** Returns noise levels falling evenly from max to min. float64. */
-export function linearSigmas({ min, max }: SigmaRange, count: number): number[] {
-  return linspace(max, min, count);
+/** Returns noise levels falling evenly from max to min. float64. @throws VdError `attr` for what is no range or no count */
+export function linearSigmas(range: SigmaRange, count: number): number[] {
+  requireSpacing("linearSigmas", range, count);
+  return linspace(range.max, range.min, count);
 }
 
 /**
  * Returns noise levels falling from max to min, polynomial in ln σ: rho 1 is {@link exponentialSigmas}, more puts more of them at the
  * low end. float64. Source: crowsonkb/k-diffusion@4601bf0 k_diffusion/sampling.py `get_sigmas_polyexponential`.
+ *
+ * @throws VdError `attr` for what is no range or no count
  */
-export function polyexponentialSigmas({ min, max }: SigmaRange, count: number, rho = 1): number[] {
+export function polyexponentialSigmas(range: SigmaRange, count: number, rho = 1): number[] {
+  requireSpacing("polyexponentialSigmas", range, count);
+  const { min, max } = range;
   const span = Math.log(max) - Math.log(min);
   return linspace(1, 0, count).map((position) => Math.exp(position ** rho * span + Math.log(min)));
 }
 
+/** What shapes the variance-preserving process. */
+export interface VpOptions {
+  /** How far β rises; default 19.9. */
+  betaRange?: number;
+  /** Where β begins; default 0.1. */
+  betaMin?: number;
+  /** The last time; default 0.001. */
+  end?: number;
+}
+
+const VP: WantedFields = { betaRange: optional(NUMBER), betaMin: optional(NUMBER), end: optional(NUMBER) };
+
 /**
  * Returns falling noise levels of the continuous variance-preserving process from t = 1 to `end`. float64. Source:
  * https://arxiv.org/abs/2011.13456, equation 32; crowsonkb/k-diffusion@4601bf0 `get_sigmas_vp`.
+ *
+ * @throws VdError `attr` for what is no count, and for options that are no numbers
  */
-export function vpSigmas(count: number, { betaRange = 19.9, betaMin = 0.1, end = 1e-3 } = {}): number[] {
+export function vpSigmas(count: number, options: VpOptions = {}): number[] {
+  requireArgument("vpSigmas count", count, COUNT);
+  requireFields("vpSigmas", options, VP);
+  const { betaRange = 19.9, betaMin = 0.1, end = 1e-3 } = options;
   return linspace(1, end, count).map((t) => Math.sqrt(Math.expm1((betaRange * t * t) / 2 + betaMin * t)));
 }
 
@@ -56,8 +107,12 @@ export function vpSigmas(count: number, { betaRange = 19.9, betaMin = 0.1, end =
  * Returns `count` falling noise levels of a training schedule at evenly spaced timesteps from the last one on, without the lowest of
  * `count` + 1: the spacing of Stability's own code. trained: σ of every training timestep, rising. Source: Comfy-Org/ComfyUI
  * comfy/samplers.py `normal_scheduler` with `sgm`.
+ *
+ * @throws VdError `attr` for what is no list or no count
  */
 export function sgmUniformSigmas(trained: ArrayLike<number>, count: number): number[] {
+  requireArgument("sgmUniformSigmas trained", trained, TRAINED);
+  requireArgument("sgmUniformSigmas count", count, COUNT);
   const timesteps = linspace(trained.length - 1, 0, count + 1).slice(0, -1);
   return timesteps.map((timestep) => interpolateLog(timestep, trained));
 }
@@ -76,7 +131,7 @@ function interpolateLog(timestep: number, trained: ArrayLike<number>): number {
  * @throws VdError `attr` for a value that is not in its class
  */
 export function trainedSigmas(config: SchedulerConfig): Float32Array {
-  const reader = new ConfigReader(config, config._class_name ?? "scheduler");
+  const reader = new ConfigReader(config, classNameOf(config, "scheduler"));
   return trainingSigmas(readAlphas(reader, ddpmBetas));
 }
 
