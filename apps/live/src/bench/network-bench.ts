@@ -34,6 +34,8 @@ export interface NetworkBenchOptions {
   seed: number;
   /** Element type of activations; default float32 on the CPU and float16 on GPUs. */
   precision: SessionPrecision | undefined;
+  /** Calls that are begun before the one before is finished, in memory of their own. */
+  ahead: number;
 }
 
 /** Learned numbers and work of a frame of the reference for so many pictures. */
@@ -68,11 +70,30 @@ function recordingOf(name: NetworkName, seed: number, precision: SessionPrecisio
   return (g) => recordRandomNetwork(g, layoutName, { seed, pictures: PICTURES, side: SIDE, isConditioned: true });
 }
 
+/** Calls plans, each again as soon as it is done. Milliseconds of each call behind the first ones, and how many there were a second. */
+export async function timeCalls(plans: readonly Plan[], calls: number, signal: AbortSignal) {
+  const times: number[] = [];
+  let [startMs, begun] = [0, 0];
+  const repeat = async (plan: Plan) => {
+    while (begun < WARM_CALLS + calls) {
+      signal.throwIfAborted();
+      const isTimed = begun++ >= WARM_CALLS;
+      const before = performance.now();
+      if (isTimed && startMs === 0) startMs = before;
+      await plan.run();
+      if (isTimed) times.push(performance.now() - before);
+    }
+  };
+  // All have ended before one is freed.
+  for (const ended of await Promise.allSettled(plans.map(repeat))) if (ended.status === "rejected") throw ended.reason;
+  return { fps: (1000 * calls) / (performance.now() - startMs), frameMs: timesOf(times) };
+}
+
 /** Times calls of a random network for two pictures of 64 × 64 latents; what follows from timestep and text is
  *  there already, as in streams. Of the reference it times frames. Stops at the signal. */
 export async function benchNetwork(
   name: NetworkName,
-  { device: deviceName, threads, seed, precision }: NetworkBenchOptions,
+  { device: deviceName, threads, seed, precision, ahead }: NetworkBenchOptions,
   calls: number,
   signal: AbortSignal,
 ): Promise<FrameBench> {
@@ -82,23 +103,15 @@ export async function benchNetwork(
   const layout = await runInSlices(
     layoutGraph.inPieces(recordingOf(name, seed, precision), { dtype: dtypeOf(name, device, precision) }),
   );
-  const plan = await Plan.load(device, layout, { capture: device.kind !== "cpu", name });
+  const plans: Plan[] = [];
   try {
-    const times: number[] = [];
-    let startMs = 0;
-    for (let i = 0; i < WARM_CALLS + calls; i++) {
-      signal.throwIfAborted();
-      if (i === WARM_CALLS) startMs = performance.now();
-      const begun = performance.now();
-      await plan.run();
-      if (i >= WARM_CALLS) times.push(performance.now() - begun);
-    }
-    const fps = (1000 * calls) / (performance.now() - startMs);
+    while (plans.length <= ahead) plans.push(await Plan.load(device, layout, { capture: device.kind !== "cpu", name }));
+    const { fps, frameMs } = await timeCalls(plans, calls, signal);
     const deviceBytes = freeBefore === undefined ? undefined : freeBefore - (await device.memory()).freeBytes;
     const parts = { gigaflop: layout.cost.flops / 1e9, weightMib: layout.memory.weightBytes / 2 ** 20 };
     const size = name === "unet-chain-pair" ? chainSize(PICTURES) : {};
-    return { frames: calls, fps, frameMs: timesOf(times), parts, deviceBytes, ...size };
+    return { frames: calls, fps, frameMs, parts, deviceBytes, ...size };
   } finally {
-    await plan.free();
+    for (const plan of plans) await plan.free();
   }
 }

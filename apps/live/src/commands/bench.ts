@@ -20,6 +20,8 @@ export interface BenchResults extends FrameBench {
   /** Where and with what it was measured, with the commit and, in a packed program, the hash of the kernel sources: as vd-bench writes it. */
   machine: MachineInfo;
   steps: number;
+  /** Frames or calls that were begun before the one before was finished. */
+  ahead: number;
   /** From a key press to the arrival of its picture over a WebSocket of this machine; undefined where none was asked for. */
   keyToPictureMs: LiveTimes | undefined;
   /** Sessions at the same time on several devices; undefined where none were asked for. */
@@ -54,11 +56,11 @@ const times = ({ mean, p50, p95, p99, max }: LiveTimes) =>
   [mean, p50, p95, p99, max].map((ms) => ms.toFixed(1).padStart(7)).join(" ");
 
 function table(results: BenchResults): string {
-  const { fps, frames, frameMs, keyToPictureMs, peakRssBytes, deviceBytes, model, device, steps } = results;
+  const { fps, frames, frameMs, keyToPictureMs, peakRssBytes, deviceBytes, model, device, steps, ahead } = results;
   const ofDevice = deviceBytes === undefined ? "" : `, ${(deviceBytes / MIB).toFixed(0)} MiB of the device's`;
   const { parameters, gigaflop } = results;
   const rows = [
-    `${model} on ${device}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, ${frames} frames`,
+    `${model} on ${device}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, ${frames} frames${ahead > 0 ? `, ${ahead} begun ahead` : ""}`,
     `  ${fps.toFixed(1)} frames a second, ${(peakRssBytes / MIB).toFixed(0)} MiB of memory at most${ofDevice}`,
     `  ${"milliseconds".padEnd(16)} ${["mean", "p50", "p95", "p99", "max"].map((name) => name.padStart(7)).join(" ")}`,
     `  ${"frame".padEnd(16)} ${times(frameMs)}`,
@@ -119,6 +121,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
     ...{
       model,
       steps,
+      ahead: settings.ahead,
       device: machine.device,
       node: machine.node,
       machine,

@@ -26,7 +26,7 @@ const { device, threads } = LOAD_TABLE;
 const AHEAD_ROW = {
   kind: integer(0, 1),
   unit: "frames",
-  doc: "Of models of pictures: frames that are begun before the one that is shown is finished. 1 makes more frames a second; a picture's frame then comes one frame later.",
+  doc: "Of models of pictures: frames that are begun before the one that is shown is finished. 1 makes more frames a second, on a GPU by computing two beside each other where neither needs the other; a picture's frame then comes one frame later.",
   default: always(0),
   cli: { flags: "--ahead <N>" },
 } as const satisfies OptionTable[string];

@@ -30,6 +30,8 @@ const keyOf = (drift: boolean, slot: number) => `${drift} ${slot}`;
 /** The programs of one number of steps. */
 class ChainBatch implements FrameBatch {
   isEmpty = true;
+  /** The network sees the frame before. */
+  readonly follows = true;
   private readonly plans = new Map<string, Promise<Plan>>();
   private readonly ready = new Map<string, Plan>();
   /** The weight of the frame before that programs have. */

@@ -27,10 +27,12 @@ export function* recordRandomChain(
   const network = randomChain(seed);
   const dims = [1, pictures, CHAIN_SIDE, CHAIN_SIDE, network.config.channels];
   const picture = { tensor: g.empty(dims, "u8") };
+  const newest = { tensor: g.state("newest", dims, "f32") };
   const memory = {
     ...{
       picture,
-      newest: { tensor: g.state("newest", dims, "f32") },
+      newest,
+      previous: newest,
       noise: { tensor: g.input("noise", dims, "f32") },
     },
     video: { tensor: g.input("video", dims, "i8") },

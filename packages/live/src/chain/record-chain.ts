@@ -8,14 +8,14 @@ import {
   type Tensor,
   tokens,
 } from "@vd/tensor";
-import { recordNewest, recordVideo, type VideoTensors } from "../diffusion/record-stream";
+import { type KeptTensors, recordNewest, recordVideo, type VideoTensors } from "../diffusion/record-stream";
 import type { PlacedTensor } from "../model/frame-memory";
 import { preconditioning } from "../model/levels";
 import { paddedChannels } from "../models/unet-2d/padded-conv";
 import type { UnetChain } from "../models/unet-chain/index";
 
 /** What a frame of the chain works on besides its pictures. */
-export interface ChainTensors extends VideoTensors {
+export interface ChainTensors extends VideoTensors, KeptTensors {
   /** The frame in 8 bits, [1,F,H,W,C]. */
   picture: Pick<PlacedTensor, "tensor">;
   /** Unit noise, the same for all frames, [1,F,H,W,C]. */
@@ -50,7 +50,7 @@ const eulerRows = (rest: number) => Float32Array.of(rest, 1 - rest, 0, 0, 1, 0);
 const DATA_ROWS = Float32Array.of(0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0);
 
 /** The previous frame in the type of activations. */
-function typed(g: Graph, { tensor }: VideoTensors["newest"]): Tensor {
+function typed(g: Graph, { tensor }: VideoTensors["previous"]): Tensor {
   if (g.dtype === tensor.dtype) return tensor;
   const y = g.copy({ name: "context.previous", x: tokens(tensor), out: g.empty(tokens(tensor).dims) });
   return pixels(y, tensor.dims[2]!, tensor.dims[3]!);
@@ -67,8 +67,8 @@ export function* recordChainFrame(
   memory: ChainTensors,
   program: ChainProgram,
 ): Pausable<void> {
-  const { noise, newest, temporal, time, picture } = memory;
-  const { dims } = newest.tensor;
+  const { noise, previous, temporal, time, picture } = memory;
+  const { dims } = previous.tensor;
   const channels = dims[4]!;
   const sigmas = chainSigmas(program.steps);
   const clean = tokens(recordVideo(g, memory));
@@ -80,15 +80,15 @@ export function* recordChainFrame(
   const sample = g.state("sample", [...dims.slice(0, 4), paddedChannels(channels)]);
   const input = channelRange(sample, 0, channels);
   elementwise(g, (e) => e.mul(tokens(x), inputScale(sigmas[0]!)), { name: "sampler.input", out: tokens(input) });
-  const previous = typed(g, newest);
+  const context = typed(g, previous);
   for (const [i, sigma] of sigmas.entries()) {
     const told = frameRange(time.tensor, i, i + 1);
-    const prediction = yield* network.forward.inPieces(g, { sample, previous, time: told });
+    const prediction = yield* network.forward.inPieces(g, { sample, previous: context, time: told });
     const next = sigmas[i + 1];
     const step = { name: "sampler.step", prediction, x, out: x };
     if (next === undefined)
       g.samplerStep({
-        ...{ ...step, previous: newest.tensor, blend: temporal.tensor },
+        ...{ ...step, previous: previous.tensor, blend: temporal.tensor },
         coefficients: g.constant(DATA_ROWS, [3, 4]),
       });
     else

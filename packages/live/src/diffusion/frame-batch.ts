@@ -8,6 +8,8 @@ export interface FrameBatch {
   readonly steps: number;
   /** True if no frame is on its way: the next one begins all steps with its own picture. */
   isEmpty: boolean;
+  /** True where a frame needs what the one before leaves behind, whatever pictures come in: they are computed one after the other then. */
+  readonly follows: boolean;
   /** True where {@link take} writes what a frame that is computed may read. */
   readonly waits: boolean;
   /** Loads the programs of such frames, unless they are loaded. */

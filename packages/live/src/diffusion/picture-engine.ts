@@ -32,6 +32,8 @@ interface BegunFrame {
   memory: PictureMemory;
   request: FrameRequest;
   run: Promise<RunTimes>;
+  /** It needs nothing of the frame before. */
+  isAlone: boolean;
 }
 
 /** A place of pictures and what it was given last. */
@@ -76,7 +78,6 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
   private constructor(
     private readonly options: PictureEngineOptions<Batch>,
     private readonly dtype: DType,
-    private readonly memory: PictureMemory,
     private readonly slots: Slot[],
     private readonly freeMemory: () => Promise<void>,
   ) {
@@ -103,7 +104,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     const { slots, free } = await allocatePictures(device, { width, height, slots: ahead + 1, video });
     const places = slots.map((memory) => ({ memory, pushed: -1, blend: undefined }));
     const dtype = options.dtype ?? (device.kind === "cpu" ? "f32" : "f16");
-    const engine = new PictureEngine<Batch>(options, dtype, slots[0]!, places, free);
+    const engine = new PictureEngine<Batch>(options, dtype, places, free);
     await engine.setContext();
     return engine;
   }
@@ -141,7 +142,19 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     return this.finish(this.underWay.shift()!, request.into);
   }
 
-  /** Puts a frame on its way: its program runs as soon as the one before has. */
+  /** The newest frame of those that were begun, in the place that the next one finds it in. */
+  private get newest(): PictureMemory["newest"] {
+    return this.slots.at((this.begun % this.slots.length) - 1)!.memory.newest;
+  }
+
+  /** Whether a frame needs nothing of the one before: what it reads of it counts nothing where the pushed picture is all. Programs on the CPU have
+   *  all threads each. */
+  private standsAlone(batch: Batch, { drift }: FrameRequest): boolean {
+    const { batches, change } = this.options;
+    return batches.device.kind !== "cpu" && !batch.follows && !change && !drift && this.blend === 1;
+  }
+
+  /** Puts a frame on its way: its program runs beside those under way where none needs another, else as soon as they have run. */
   private async begin(request: FrameRequest): Promise<BegunFrame> {
     const { steps, drift, deep, precision, timing } = request;
     const key = keyOf(steps, precision ? DTYPES[precision] : this.dtype);
@@ -153,13 +166,15 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     const at = this.begun++ % this.slots.length;
     const plan = batch.take(drift, at);
     const { memory } = this.give(this.slots[at]!);
-    const before = this.underWay.at(-1)?.run;
+    const isAlone = this.standsAlone(batch, request);
+    const isBeside = isAlone && this.underWay.every((frame) => frame.isAlone);
+    const before = isBeside || this.underWay.length === 0 ? undefined : Promise.all(this.underWay.map((of) => of.run));
     const start = () => plan.run({ timing });
     // Asked for before anybody else hears of the frame before, so that the device waits as little as can be.
     const run = before ? before.then(start) : start();
     // Told to whoever the frame is handed over to.
     run.catch(() => undefined);
-    return { plan, memory, request, run };
+    return { plan, memory, request, run, isAlone };
   }
 
   /** Writes what a place was not given yet. */
@@ -221,7 +236,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
   /** Begins anew: without a picture, frames come from grey. */
   async setContext(): Promise<void> {
     await this.drop();
-    const { newest } = this.memory;
+    const { newest } = this;
     newest.buffer.writeSync(new Float32Array(newest.buffer.bytes / Float32Array.BYTES_PER_ELEMENT));
     this.video.fill(0);
     this.pushed++;
@@ -259,7 +274,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     for (const buffer of batch.stateBuffers()) keep(buffer.readSync(read(buffer.bytes)));
     const { video } = this;
     keep(video instanceof Uint8Array ? numbersOfLevels(video, new Float32Array(video.length)) : video);
-    const newest = this.memory.newest.buffer;
+    const newest = this.newest.buffer;
     keep(newest.readSync(read(newest.bytes)));
     keep([this.blend, batch.isEmpty || this.last !== key ? 1 : 0]);
     return { index: this.made, context, generator: NO_GENERATOR() };
@@ -276,7 +291,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     };
     for (const buffer of batch.stateBuffers()) buffer.writeSync(take(buffer.bytes / Float32Array.BYTES_PER_ELEMENT));
     const video = take(this.video.length);
-    this.memory.newest.buffer.writeSync(take(this.video.length));
+    this.newest.buffer.writeSync(take(this.video.length));
     this.pushNumbers(video, take(1)[0]!);
     batch.isEmpty = take(1)[0] !== 0;
     this.last = key;

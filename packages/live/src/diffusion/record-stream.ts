@@ -25,12 +25,15 @@ interface Parts {
   program: StreamProgram;
 }
 
-/** What a picture that comes in is made of: the newest frame, the pushed picture and its part. */
-export type VideoTensors = Readonly<Record<"newest" | "video" | "blend", Pick<PictureMemory["video"], "tensor">>>;
+/** What a picture that comes in is made of: the frame before, the pushed picture and its part. */
+export type VideoTensors = Readonly<Record<"previous" | "video" | "blend", Pick<PictureMemory["video"], "tensor">>>;
 
-/** Video in: the pushed picture, in numbers or bytes, blended into the newest frame. → [1,F,H,W,3] in the type of the network. */
-export function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): Tensor {
-  const frame = tokens(newest.tensor);
+/** Where a frame is kept, and the one before. */
+export type KeptTensors = Readonly<Record<"newest" | "previous", Pick<PictureMemory["newest"], "tensor">>>;
+
+/** Video in: the pushed picture, in numbers or bytes, blended into the frame before. → [1,F,H,W,3] in the type of the network. */
+export function recordVideo(g: Graph, { previous, video, blend }: VideoTensors): Tensor {
+  const frame = tokens(previous.tensor);
   const pushed = video.tensor.dtype === "i8" ? recordLevels(g, video.tensor) : tokens(video.tensor);
   const out = g.empty(frame.dims);
   // Of two products, so that a picture that is not blended keeps its digits.
@@ -38,7 +41,7 @@ export function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): T
     name: "context.video",
     out,
   });
-  return pixels(out, newest.tensor.dims[2]!, newest.tensor.dims[3]!);
+  return pixels(out, previous.tensor.dims[2]!, previous.tensor.dims[3]!);
 }
 
 /** signal · latents + level · noise for the rows `begin` to `end`, into `out`. */
@@ -179,7 +182,7 @@ export function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<
 export function recordNewest(
   g: Graph,
   frame: Tensor,
-  { newest }: Pick<VideoTensors, "newest">,
+  { newest, previous }: KeptTensors,
   { change, drift }: Pick<StreamProgram, "change" | "drift">,
 ): void {
   const kept = tokens(newest.tensor);
@@ -188,8 +191,8 @@ export function recordNewest(
   elementwise(g, (e) => e.max(e.min(tokens(frame), 1), -1), { name: "frame.clamp", out });
   if (!isMeasured) return;
   const shown = pixels(out, frame.dims[2]!, frame.dims[3]!);
-  if (change) recordChange(g, "frame", shown, newest.tensor);
-  if (drift) recordDrift(g, shown, newest.tensor);
+  if (change) recordChange(g, "frame", shown, previous.tensor);
+  if (drift) recordDrift(g, shown, previous.tensor);
   g.copy({ name: "frame.newest", x: out, out: kept });
 }
 

@@ -26,7 +26,7 @@ export function splitParts(
   function* encode(g: Graph): Pausable<void> {
     const video = { tensor: g.input("video", [1, 1, height, width, 3], "i8") };
     const blend = { tensor: g.input("blend", [1, 1, 1, 1], "f32") };
-    g.output("latents", yield* recordEncoding(g, model, { newest, video, blend }));
+    g.output("latents", yield* recordEncoding(g, model, { previous: newest, video, blend }));
   }
   const stepsFrom = (first: boolean): Recording =>
     function* (g: Graph) {
@@ -37,7 +37,7 @@ export function splitParts(
   function* decode(g: Graph): Pausable<void> {
     const frame = yield* codec.decode(g, g.input("clean", latents));
     g.output("picture", g.framesOut({ name: "frame.levels", x: frame }));
-    recordNewest(g, frame, { newest }, { change, drift });
+    recordNewest(g, frame, { newest, previous: newest }, { change, drift });
     yield;
   }
   return [

@@ -97,6 +97,11 @@ export class StreamBatch implements FrameBatch {
     return temporalBlend && this.isEmpty ? 0 : temporalBlend?.weight;
   }
 
+  get follows(): boolean {
+    const { guidance, change, temporalBlend } = this.options;
+    return this.steps > 1 || guidance === "self" || guidance === "initialize" || change || temporalBlend !== undefined;
+  }
+
   get waits(): boolean {
     return this.nextWeight !== this.weight;
   }

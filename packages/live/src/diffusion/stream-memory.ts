@@ -19,9 +19,11 @@ export interface PictureMemory {
   /** Video in, as bytes of levels or as numbers, and its part in what is encoded: [1,F,H,W,3] and [1,1,1,1]. */
   video: PlacedTensor;
   blend: PlacedTensor;
-  /** The newest frame, [1,F,H,W,3] in [-1, 1], and as 8 bits. */
+  /** The frame, [1,F,H,W,3] in [-1, 1], and as 8 bits. */
   newest: PlacedTensor;
   picture: PlacedTensor;
+  /** The frame before, which lies in the place before: with one place it is what the frame then takes the place of. */
+  previous: PlacedTensor;
 }
 
 /** What the programs of one number of steps share: a row for each step of the batch, the noisiest first. */
@@ -91,17 +93,17 @@ export async function allocatePictures(
   { width, height, count = 1, slots, video }: PicturesOptions,
 ): Promise<{ slots: PictureMemory[]; free(): Promise<void> }> {
   const frame = [1, count, height, width, 3];
-  const newest = await allocateBlocks<Pick<PictureMemory, "newest">>(device, { newest: ["state", frame] });
-  const made: Blocks<Omit<PictureMemory, "newest">>[] = [];
+  const made: Blocks<Omit<PictureMemory, "previous">>[] = [];
   const free = async () => {
-    for (const each of [...made, newest]) await each.free();
+    for (const each of made) await each.free();
   };
   try {
     for (let i = 0; i < slots; i++)
       made.push(
-        await allocateBlocks<Omit<PictureMemory, "newest">>(device, {
+        await allocateBlocks<Omit<PictureMemory, "previous">>(device, {
           video: ["io", frame, video],
           blend: ["io", [1, 1, 1, 1]],
+          newest: ["state", frame],
           picture: ["io", frame, "u8"],
         }),
       );
@@ -109,7 +111,7 @@ export async function allocatePictures(
     await free();
     throw error;
   }
-  return { slots: made.map((slot) => ({ ...slot, newest: newest.newest })), free };
+  return { slots: made.map((slot, i) => ({ ...slot, previous: made.at(i - 1)!.newest })), free };
 }
 
 /** Allocates what the programs of a number of steps share. @throws VdError `memory` */

@@ -1,4 +1,4 @@
-import { openDevice } from "@vd/kernels-native";
+import { type Device, openDevice } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { expect, test } from "vitest";
 import { createLiveSession, DiffusionBatches, openDiffusionModel, PictureEngine } from "../../src/index";
@@ -97,37 +97,75 @@ test("pictures in 8 bits make the frames that their numbers make", async () => {
   expect(made[0]).toEqual(made[1]);
 });
 
-test.each([
-  [0, ["write", "run 0", "handed 0", "write", "run 1", "handed 1"]],
-  [1, ["write", "run 0", "write", "run 1", "handed 0", "write", "run 2", "handed 1"]],
-] as const)("the device is given its next frame in this order, ahead %i", async (ahead, order) => {
-  const events: string[] = [];
+const FRAME = { steps: 1, action: 0, drift: false, deep: "none", timing: false } as const;
+
+/** An engine whose program tells when it begins and ends. */
+async function toldEngine(events: string[], { ahead = 0, kind = "cpu", follows = false }) {
   let runs = 0;
   const plan = {
     async run() {
-      events.push(`run ${runs++}`);
+      const run = runs++;
+      events.push(`run ${run}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
+      events.push(`end ${run}`);
     },
+    readSync: () => new Float32Array(16),
   } as unknown as Plan;
   const batch = {
-    steps: 1,
-    isEmpty: true,
-    waits: false,
+    ...{ steps: 1, isEmpty: true, waits: false, follows },
     isReady: () => true,
     prepare: async () => {},
     take: () => plan,
   };
   const rest = { stateBuffers: () => [], clear() {}, free: async () => {} };
-  const batches = { device: openDevice("cpu"), open: async () => ({ ...batch, ...rest }) };
+  const cpu = openDevice("cpu");
+  const device = { kind, prepare: async () => {}, allocate: cpu.allocate.bind(cpu) } as unknown as Device;
+  const batches = { device, open: async () => ({ ...batch, ...rest }) };
   const more = { tell: async () => {}, stateLength: () => 0, free: async () => {} };
-  const engine = await PictureEngine.open({
-    batches: { ...batches, ...more },
-    width: 8,
-    height: 8,
-    change: false,
-    ahead,
-  });
-  const request = { steps: 1, action: 0, drift: false, deep: "none", timing: false } as const;
+  return PictureEngine.open({ batches: { ...batches, ...more }, width: 8, height: 8, change: false, ahead });
+}
+
+const ORDERED = ["run 0", "end 0", "run 1", "end 1", "run 2", "end 2", "run 3", "end 3"];
+
+test.each<[string, { kind?: string; follows?: boolean; ahead?: number }, number[], string[]]>([
+  ["of pictures alone, on a GPU", { kind: "cuda" }, [1, 1, 1], ["run 0", "run 1", "end 0", "run 2", "end 1"]],
+  ["two ahead", { kind: "cuda", ahead: 2 }, [1], ["run 0", "run 1", "run 2", "end 0"]],
+  ["on the CPU, where each has all threads", {}, [1, 1, 1], ORDERED],
+  ["that need more of the frame before", { kind: "cuda", follows: true }, [1, 1, 1], ORDERED],
+  ["made of the frame before in part", { kind: "cuda" }, [0.5, 0.5, 0.5], ORDERED],
+  // The third needs the second; the fourth would overwrite what the third reads.
+  ["one of which is", { kind: "cuda" }, [1, 0.5, 1], ["run 0", "run 1", "end 0", "end 1", ...ORDERED.slice(4)]],
+])("frames are computed beside each other where they need nothing of each other: %s", async (_, how, blends, order) => {
+  const events: string[] = [];
+  const engine = await toldEngine(events, { ahead: 1, ...how });
+  await engine.prepare(FRAME);
+  const into = new Uint8Array(3 * 64);
+  // As many frames are begun at first as may be on their way.
+  for (const blend of blends) {
+    engine.pushVideo(new Uint8Array(3 * 64), blend);
+    await engine.make({ ...FRAME, into });
+  }
+  await engine.free();
+  expect(events.slice(0, order.length)).toEqual(order);
+});
+
+test("a frame whose drift is measured is computed by itself", async () => {
+  const events: string[] = [];
+  const engine = await toldEngine(events, { ahead: 1, kind: "cuda" });
+  engine.pushVideo(new Uint8Array(3 * 64), 1);
+  const begun = engine.make({ ...FRAME, drift: true, into: new Uint8Array(3 * 64) });
+  await begun.catch(() => undefined);
+  await engine.free();
+  expect(events).toEqual(["run 0", "end 0", "run 1", "end 1"]);
+});
+
+test.each([
+  [0, ["write", "run 0", "handed 0", "write", "run 1", "handed 1"]],
+  [1, ["write", "run 0", "write", "run 1", "handed 0", "write", "run 2", "handed 1"]],
+] as const)("the device is given its next frame in this order, ahead %i", async (ahead, order) => {
+  const events: string[] = [];
+  const engine = await toldEngine(events, { ahead });
+  const request = FRAME;
   const { parts } = engine;
   const add = parts.add.bind(parts);
   // Every frame asks whether there is something to write.
@@ -140,7 +178,7 @@ test.each([
     await engine.make({ ...request, into: new Uint8Array(3 * 64) });
     events.push(`handed ${i}`);
   }
-  expect(events).toEqual(order);
+  expect(events.filter((event) => !event.startsWith("end"))).toEqual(order);
   await engine.free();
 });
 
