@@ -12,7 +12,7 @@ namespace {
 class HostMemory final : public Memory {
  public:
   explicit HostMemory(size_t bytes) {
-    data_ = static_cast<std::byte*>(os::reserve_pages(bytes));
+    data_ = static_cast<std::byte*>(os::reserve_huge_pages(bytes));
     if (data_ == nullptr)
       throw Error(ErrorCode::memory, "allocate", std::to_string(bytes) + " bytes of free memory", "a refusal by the operating system",
                   "Use fewer frames, a smaller size or a smaller decode chunk.");
