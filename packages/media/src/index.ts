@@ -7,7 +7,7 @@ export {
   framesToUint8,
   framesToUnit,
 } from "./frames/frame-levels";
-export { type CubicTaps, cubicTaps, reindexed, usedPositions } from "./pictures/bicubic";
+export { type CubicTaps, cubicTaps } from "./pictures/bicubic";
 export {
   FITS,
   type FitOptions,
@@ -20,11 +20,13 @@ export {
   parseFocus,
   type Rectangle,
 } from "./pictures/fit";
-export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
+export { gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage, MAX_PICTURE_PIXELS, type PictureUse } from "./pictures/load-image";
 export type { PictureSource, SharpLike } from "./pictures/picture-source";
+export { resample } from "./pictures/resample";
 export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
+export { blurredRuns, type SampleRuns } from "./pictures/sample-runs";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
 export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame, heldFrames } from "./video/animation";

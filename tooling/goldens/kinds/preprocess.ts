@@ -1,6 +1,14 @@
-import { BlurredRows, framesToUint8, framesToUnit, gaussianKernel, type RgbImage, resizeLanczos } from "@vd/media";
+import {
+  blurredRuns,
+  cubicTaps,
+  framesToUint8,
+  framesToUnit,
+  gaussianKernel,
+  type RgbImage,
+  resample,
+  resizeLanczos,
+} from "@vd/media";
 import { clipPixelValues, vaeInput, vaeInputFromTensor } from "@vd/svd-pipeline";
-import { runAtOnce } from "@vd/tensor";
 import { exact, maxAbs } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";
 
@@ -27,16 +35,11 @@ function imageOf(fixture: Fixture, name: string): RgbImage {
 
 function blurred({ image, clipSize }: Case): Float32Array {
   const { width, height } = image;
-  const kernels = { x: gaussianKernel(width, clipSize), y: gaussianKernel(height, clipSize) };
-  const everyColumn = Int32Array.from({ length: width }, (_, x) => x);
-  const rows = new BlurredRows(image, kernels, everyColumn);
-  const row = new Float32Array(width * 3);
-  const planes = new Float32Array(3 * width * height);
-  for (let y = 0; y < height; y++) {
-    runAtOnce(rows.row(y, row));
-    for (let i = 0; i < row.length; i++) planes[((i % 3) * height + y) * width + Math.floor(i / 3)] = row[i]!;
-  }
-  return planes;
+  // A resize to the same size changes nothing.
+  const runs = (size: number) => blurredRuns(gaussianKernel(size, clipSize), cubicTaps(size, size), size);
+  const pixels = resample(image, { x: runs(width), y: runs(height) });
+  const area = width * height;
+  return Float32Array.from(pixels, (_, i) => pixels[(i % area) * 3 + Math.floor(i / area)]!);
 }
 
 function pixelValues({ fixture, image, clipSize }: Case, name: string): TensorCheck {

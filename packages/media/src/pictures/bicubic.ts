@@ -1,4 +1,4 @@
-import { arrayOf, COUNT, FLOATS_32, requireArgument, requireFields, type WantedFields } from "@vd/kernels-native";
+import { arrayOf, COUNT, requireArgument } from "@vd/kernels-native";
 
 /** Sharpness of the cubic that torch uses. Source: pytorch/pytorch aten/src/ATen/native/UpSample.h. */
 const sharpness = -0.75;
@@ -13,8 +13,6 @@ export interface CubicTaps {
 
 /** What positions must be. */
 export const POSITIONS = arrayOf("Int32Array");
-
-const TAPS: WantedFields = { indices: POSITIONS, weights: FLOATS_32 };
 
 /** The cubic within one sample of its centre. */
 function near(x: number): number {
@@ -47,23 +45,4 @@ export function cubicTaps(sourceSize: number, size: number): CubicTaps {
     for (let k = 0; k < 4; k++) indices[i * 4 + k] = Math.min(Math.max(base + k - 1, 0), sourceSize - 1);
   }
   return { indices, weights };
-}
-
-/** The distinct source positions that `taps` read, in ascending order. @throws VdError `attr` for what are no taps */
-export function usedPositions(taps: CubicTaps): Int32Array {
-  requireFields("usedPositions", taps, TAPS);
-  return Int32Array.from(new Set(taps.indices)).sort();
-}
-
-/**
- * `taps` with each position replaced by its place in `positions`, which is ascending and holds them all.
- *
- * @throws VdError `attr` for what are no taps or no positions
- */
-export function reindexed(taps: CubicTaps, positions: Int32Array): CubicTaps {
-  requireFields("reindexed taps", taps, TAPS);
-  requireArgument("reindexed positions", positions, POSITIONS);
-  const { indices, weights } = taps;
-  const places = new Map(Array.from(positions, (position, place) => [position, place]));
-  return { indices: indices.map((position) => places.get(position)!), weights };
 }

@@ -1,15 +1,13 @@
 import { VdError } from "@vd/kernels-native";
 import {
-  BlurredRows,
-  type CubicTaps,
+  blurredRuns,
   checkPixels,
   checkRgbImage,
   cubicTaps,
   type FloatImage,
   gaussianKernel,
   type RgbImage,
-  reindexed,
-  usedPositions,
+  resample,
 } from "@vd/media";
 import { type Pausable, pausable } from "@vd/tensor";
 import { checkFloatImage, isFloatImage } from "./float-image";
@@ -57,41 +55,19 @@ function twoLines<Image extends RgbImage | FloatImage>(image: Image): Image {
   return { ...size, data } as RgbImage | FloatImage as Image;
 }
 
-/** Along x: [columns,3] to [size,3] at `to` of `result`. */
-function interpolateRow(row: Float32Array, { indices, weights }: CubicTaps, result: Float32Array, to: number): void {
-  const size = indices.length / 4;
-  for (let x = 0; x < size; x++) {
-    for (let channel = 0; channel < 3; channel++) {
-      let sum = 0;
-      for (let k = 4 * x; k < 4 * x + 4; k++) sum += weights[k]! * row[indices[k]! * 3 + channel]!;
-      result[to + x * 3 + channel] = sum;
-    }
-  }
-}
-
 /** From [-1, 1] to [0, 1] and to the encoder's mean and spread, each operation rounded to float32. */
 function normalise(value: number, mean: number, std: number): number {
   const { fround } = Math;
   return fround(fround(fround(value) + 1) / 2 - mean) / std;
 }
 
-/** Along y and into planes: [rows,size,3] to row `y` of [3,size,size], normalised. */
-function finishRow(
-  rows: Float32Array,
-  { indices, weights }: CubicTaps,
-  y: number,
-  { size, mean, std }: ClipPixelOptions,
-  result: Float32Array,
-): void {
+/** Row `y` of [size,size,3] into planes [3,size,size], normalised. */
+function finishRow(pixels: Float32Array, y: number, { size, mean, std }: ClipPixelOptions, result: Float32Array): void {
   for (let channel = 0; channel < 3; channel++) {
     const channelMean = Math.fround(mean[channel]!);
     const channelStd = Math.fround(std[channel]!);
-    const to = (channel * size + y) * size;
-    for (let x = 0; x < size; x++) {
-      let sum = 0;
-      for (let k = 4 * y; k < 4 * y + 4; k++) sum += weights[k]! * rows[(indices[k]! * size + x) * 3 + channel]!;
-      result[to + x] = normalise(sum, channelMean, channelStd);
-    }
+    const [from, to] = [y * size * 3 + channel, (channel * size + y) * size];
+    for (let x = 0; x < size; x++) result[to + x] = normalise(pixels[from + 3 * x]!, channelMean, channelStd);
   }
 }
 
@@ -112,33 +88,16 @@ export const clipPixelValues = pausable(function* (
   checkOptions(options);
   const image = twoLines(picture);
   const { size } = options;
-  const tapsX = cubicTaps(image.width, size);
+  const runs = (sourceSize: number) =>
+    blurredRuns(gaussianKernel(sourceSize, size), cubicTaps(sourceSize, size), sourceSize);
+  const x = runs(image.width);
   yield;
-  const tapsY = cubicTaps(image.height, size);
+  const y = runs(image.height);
   yield;
-  const columns = usedPositions(tapsX);
-  const rows = usedPositions(tapsY);
-  yield;
-
-  // Blur where the cubic will look, and interpolate along x at once. [rows,size,3]
-  const kernels = { x: gaussianKernel(image.width, size), y: gaussianKernel(image.height, size) };
-  yield;
-  const blurred = new BlurredRows(image, kernels, columns);
-  yield;
-  const placesX = reindexed(tapsX, columns);
-  const row = new Float32Array(columns.length * 3);
-  const narrow = new Float32Array(rows.length * size * 3);
-  for (let i = 0; i < rows.length; i++) {
-    yield* blurred.row(rows[i]!, row);
-    yield;
-    interpolateRow(row, placesX, narrow, i * size * 3);
-    yield;
-  }
-
-  const placesY = reindexed(tapsY, rows);
+  const pixels = yield* resample.inPieces(image, { x, y });
   const result = new Float32Array(3 * size * size);
-  for (let y = 0; y < size; y++) {
-    finishRow(narrow, placesY, y, options, result);
+  for (let row = 0; row < size; row++) {
+    finishRow(pixels, row, options, result);
     yield;
   }
   return result;

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { noiseImage } from "../../../../tooling/testing/pictures";
+import { blurredRuns, cubicTaps, resample, type SampleRuns, SIGNED_LEVELS } from "../../src/index";
+
+const IDENTITY = Float32Array.of(0, 1, 0);
+const kept = (size: number) => blurredRuns(IDENTITY, cubicTaps(size, size), size);
+
+/** Each sample the sum of two that lie beside each other. */
+const pairs = (size: number): SampleRuns => ({
+  first: Int32Array.from({ length: size - 1 }, (_, i) => i),
+  length: 2,
+  weights: new Float64Array(2 * (size - 1)).fill(1),
+});
+
+test("a picture that nothing changes comes out in [-1, 1]", () => {
+  const image = noiseImage(7, 5);
+  const same = resample(image, { x: kept(7), y: kept(5) });
+  expect(same).toEqual(Float32Array.from(image.data, (level) => SIGNED_LEVELS[level]!));
+});
+
+test("sums run along x, then along y, for each channel", () => {
+  const { width, height, data } = noiseImage(6, 4);
+  const at = (x: number, y: number, c: number) => SIGNED_LEVELS[data[(y * width + x) * 3 + c]!]!;
+  const sums = resample({ width, height, data }, { x: pairs(width), y: pairs(height) });
+  expect(sums.length).toBe((width - 1) * (height - 1) * 3);
+  for (let y = 0; y + 1 < height; y++)
+    for (let x = 0; x + 1 < width; x++)
+      for (let c = 0; c < 3; c++) {
+        const four = at(x, y, c) + at(x + 1, y, c) + at(x, y + 1, c) + at(x + 1, y + 1, c);
+        expect(sums[(y * (width - 1) + x) * 3 + c]).toBeCloseTo(four, 6);
+      }
+});
+
+test("planes of floats give what pixels of bytes give", () => {
+  const { width, height, data } = noiseImage(9, 8);
+  const area = width * height;
+  const planes = Float32Array.from(data, (_, i) => data[(i % area) * 3 + Math.floor(i / area)]! / 255);
+  const runs = { x: pairs(width), y: pairs(height) };
+  expect(resample({ width, height, data: planes }, runs)).toEqual(resample({ width, height, data }, runs));
+});
