@@ -11,7 +11,7 @@ export function modelOptions(settings: BenchSettings | GameSettings): LiveSessio
 }
 
 /** Frames begun ahead; undefined for none, which models have that make frames in another way. */
-export const aheadOf = (ahead: number): 1 | undefined => (ahead === 1 ? 1 : undefined);
+export const aheadOf = (ahead: number): 1 | 2 | undefined => (ahead === 1 || ahead === 2 ? ahead : undefined);
 
 /** What a session of clips is told. */
 type ClipsOptions = Pick<LiveSessionOptions, "picture" | "motion" | "distilled" | "clips">;

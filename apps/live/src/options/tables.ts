@@ -24,9 +24,9 @@ const { device, threads } = LOAD_TABLE;
 
 /** How frames of models of pictures follow each other on the device. */
 const AHEAD_ROW = {
-  kind: integer(0, 1),
+  kind: integer(0, 2),
   unit: "frames",
-  doc: "Of models of pictures: frames that are begun before the one that is shown is finished. 1 makes more frames a second, on a GPU by computing two beside each other where neither needs the other; a picture's frame then comes one frame later.",
+  doc: "Of models of pictures: frames that are begun before the one that is shown is finished. 1 and 2 make more frames a second, on a GPU by computing them beside each other where none needs another; a picture's frame then comes so many frames later.",
   default: always(0),
   cli: { flags: "--ahead <N>" },
 } as const satisfies OptionTable[string];

@@ -18,7 +18,7 @@ export interface PictureEngineOptions<Batch extends FrameBatch = FrameBatch> {
   height: number;
   /** Whether programs measure the change between frames. */
   change: boolean;
-  /** Frames that are begun before the one that is handed over is finished: 0, or 1 to keep a GPU busy while pictures come and go. Default 0. */
+  /** Frames that are begun before the one that is handed over is finished, to keep a GPU busy while pictures come and go. Default 0. */
   ahead?: number | undefined;
   /** Element type of activations; default float32 on the CPU and float16 on GPUs. */
   dtype?: DType | undefined;

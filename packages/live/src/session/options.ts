@@ -63,6 +63,9 @@ const OF_PICTURES = [
   "similarity",
   "temporalBlend",
 ] as const;
+/** Each frame on its way has a worker thread of libuv, of which there are four for everything. */
+const MOST_AHEAD = 2;
+
 const OF_FILES = ["autoencoder", "tokenizer", "devices", "ahead", "precision"] as const;
 const OF_GAMES = ["start", "guard", "cache"] as const;
 const OF_CLIPS = ["picture", "motion", "clips", "distilled"] as const;
@@ -162,7 +165,7 @@ export function checkSessionOptions(options: LiveSessionOptions, model: LiveMode
   if (devices !== undefined && options.device !== undefined) fail("device", "nothing beside devices", options.device);
   oneOf("precision", options.precision, SESSION_PRECISIONS);
   if (devices !== undefined && options.precision !== undefined) fail("precision", "one device", devices);
-  inRange("ahead", options.ahead, 0, 1, true);
+  inRange("ahead", options.ahead, 0, MOST_AHEAD, true);
   if (devices !== undefined && options.ahead !== undefined) fail("ahead", "one device", devices);
   if (devices !== undefined && options.temporalBlend !== undefined) fail("temporalBlend", "one device", devices);
   if (typeof options.similarity === "object") {

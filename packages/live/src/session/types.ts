@@ -214,9 +214,9 @@ export interface LiveSessionOptions extends LiveParameters {
    *  its wide layers in float8. Default float32 on the CPU, which has no other, and float16 on GPUs. */
   precision?: SessionPrecision | undefined;
   /** Of models of pictures on one device: frames that are begun before the one that is handed over is finished. 0: each frame is made of the newest
-   *  picture. 1: the device never waits for pictures that come and go, and a picture's frame comes one frame later; on a GPU frames that need nothing
-   *  of each other (one step, no guidance by the stream's own noise, no temporal blend, `blend` 1) are computed beside each other. Default 0. */
-  ahead?: 0 | 1 | undefined;
+   *  picture. 1 or 2: the device never waits for pictures that come and go, and a picture's frame comes so many frames later; on a GPU frames that need
+   *  nothing of each other (one step, no guidance by the stream's own noise, no temporal blend, `blend` 1) are computed beside each other. Default 0. */
+  ahead?: 0 | 1 | 2 | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;
   /** Deep features of earlier frames; default off. */

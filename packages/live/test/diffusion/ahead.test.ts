@@ -34,6 +34,8 @@ test.each<LiveSessionOptions>([{}, { steps: 2, guidance: "self" }, { temporalBle
     const plain = await play(options, [REDS[0], ...REDS]);
     const ahead = await play({ ...options, ahead: 1 }, [...REDS, undefined]);
     expect(ahead).toEqual(plain);
+    const further = await play({ ...options, ahead: 2 }, [...REDS, undefined, undefined]);
+    expect(further).toEqual(await play(options, [REDS[0], REDS[0], ...REDS]));
   },
 );
 
@@ -187,7 +189,7 @@ const FRAMES = process.env.VD_LONG === "1" ? 7_200_000 : 60;
 /** What a thousand garbage collections may leave behind: V8's own tables. */
 const SLACK = 2 ** 17;
 
-test.each([0, 1] as const)(`${FRAMES} frames, ahead %i, keep no memory`, { timeout: 360_000_000 }, async (ahead) => {
+test.each([0, 1, 2] as const)(`${FRAMES} frames, ahead %i, keep no memory`, { timeout: 360_000_000 }, async (ahead) => {
   const session = await open({ ahead });
   const pictures = [slope(10), slope(200)];
   const frames = session[Symbol.asyncIterator]();
@@ -205,7 +207,7 @@ test.each([0, 1] as const)(`${FRAMES} frames, ahead %i, keep no memory`, { timeo
 });
 
 test.each<[LiveSessionOptions, RegExp]>([
-  [{ ahead: 2 as never }, /ahead.*from 0 to 1/],
+  [{ ahead: 3 as never }, /ahead.*from 0 to 2/],
   [{ ahead: 1, devices: ["cpu", "cpu"] }, /ahead.*one device/],
   [{ ahead: 1, model: undefined, prompt: undefined }, /ahead.*a model of pictures and words/],
 ])("refuses %j", async (options, message) => {
