@@ -1,6 +1,7 @@
 #include "panels.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "../core/float_element.h"
 
@@ -12,9 +13,35 @@ constexpr int64_t kKeepAsF32Bytes = int64_t{4} << 20;
 /** Columns that are written together: a line of the cache. One by one, each number of a column would touch a line of its own. */
 constexpr int kColumnsAtOnce = 16;
 
+typedef float Four __attribute__((vector_size(16)));
+typedef int32_t Lanes __attribute__((vector_size(16)));
+
+inline Four four_at(const float* values) {
+  Four v;
+  std::memcpy(&v, values, sizeof v);
+  return v;
+}
+
+/** Four rows of four numbers, `step` apart, become columns of `out`, whose rows are `pitch` apart. */
+inline void transpose_four(const float* rows, int64_t step, float* out, int64_t pitch) {
+  constexpr Lanes kLow{0, 4, 1, 5}, kHigh{2, 6, 3, 7}, kFirst{0, 1, 4, 5}, kSecond{2, 3, 6, 7};
+  const Four a = four_at(rows), b = four_at(rows + step), c = four_at(rows + 2 * step), d = four_at(rows + 3 * step);
+  const Four low = __builtin_shuffle(a, b, kLow), lowNext = __builtin_shuffle(c, d, kLow);
+  const Four high = __builtin_shuffle(a, b, kHigh), highNext = __builtin_shuffle(c, d, kHigh);
+  const Four columns[4] = {__builtin_shuffle(low, lowNext, kFirst), __builtin_shuffle(low, lowNext, kSecond),
+                           __builtin_shuffle(high, highNext, kFirst), __builtin_shuffle(high, highNext, kSecond)};
+  for (int i = 0; i < 4; ++i) std::memcpy(out + i * pitch, &columns[i], sizeof(Four));
+}
+
 /** Writes columns [first, first + count) of a panel of `cols`, whose rows are k. columns: [count, k]. */
 void write_columns(std::byte* panel, DType type, int64_t cols, int64_t first, int64_t count, const float* columns, int64_t k) {
-  for (int64_t i = 0; i < k; ++i)
+  int64_t i = 0;
+  if (type == DType::f32 && count == kColumnsAtOnce) {
+    auto* out = reinterpret_cast<float*>(panel) + first;
+    for (; i + 4 <= k; i += 4)
+      for (int c = 0; c < kColumnsAtOnce; c += 4) transpose_four(columns + c * k + i, k, out + i * cols + c, cols);
+  }
+  for (; i < k; ++i)
     for (int64_t c = 0; c < count; ++c) store_element(panel, type, i * cols + first + c, columns[c * k + i]);
 }
 

@@ -1,6 +1,7 @@
 #include "conv_geometry.h"
 
 #include "../../../native/core/float_element.h"
+#include "../../../native/cpu/widen.h"
 
 namespace vd::cpu {
 namespace {
@@ -65,6 +66,23 @@ ConvPhase phase_of(const ConvArgs& a, int64_t rowParity, int64_t colParity) {
   return phase;
 }
 
+/** Of filters whose elements all lie beside each other, output channels first. */
+RowSource packed_rows(const Tensor& weight, const std::vector<ConvTap>& taps) {
+  return [weight, taps](int64_t n, float* row) {
+    const int64_t channels = weight.dim(1), size = weight.dim(2) * weight.dim(3) * weight.dim(4);
+    std::vector<float> filter(static_cast<size_t>(channels * size));
+    widen(weight, n * channels * size, channels * size, filter.data());
+    for (const ConvTap& tap : taps) {
+      for (int64_t c = 0; c < channels; ++c) {
+        double sum = 0;
+        for (const ConvTap::Source& s : tap.sources)
+          sum += filter[static_cast<size_t>(c * size + (s.f * weight.dim(3) + s.h) * weight.dim(4) + s.w)];
+        *row++ = static_cast<float>(sum);
+      }
+    }
+  };
+}
+
 }  // namespace
 
 std::vector<ConvPhase> conv_phases(const ConvArgs& args) {
@@ -80,6 +98,7 @@ std::vector<ConvPhase> conv_phases(const ConvArgs& args) {
 }
 
 RowSource conv_rows(const ConvArgs& args, const ConvPhase& phase) {
+  if (!args.transposed && args.weight.pitch == args.weight.dim(4)) return packed_rows(args.weight, phase.taps);
   return [weight = args.weight, transposed = args.transposed, taps = phase.taps](int64_t n, float* row) {
     const int64_t channels = weight.dim(transposed ? 0 : 1);
     for (const ConvTap& tap : taps) {

@@ -24,6 +24,7 @@
 #include "../../../native/cpu/kernels.h"
 #include "../../../native/cpu/panels.h"
 #include "../../../native/cpu/tile_epilogue.h"
+#include "../../../native/cpu/widen.h"
 
 #include "conv_fast.h"
 #include "conv_geometry.h"
@@ -81,31 +82,34 @@ const Form& form_of(const ConvArgs& args) {
   return bytes <= kFourBytes && products(kFour) < products(kTwo) ? kFour : kTwo;
 }
 
-/** out = the sum of three lines of v, `step` apart, times taps. */
-template <class Out> void add_taps(const std::array<double, 3>& taps, const double* v, int64_t step, int64_t count, Out* out) {
-  for (int64_t c = 0; c < count; ++c) out[c] = static_cast<Out>(taps[0] * v[c] + taps[1] * v[c + step] + taps[2] * v[c + 2 * step]);
+/** The filters of an output channel, [C, T, 9]. */
+std::vector<float> filters_of(const Tensor& weight, int64_t n) {
+  const int64_t lines = weight.dim(1) * weight.dim(2) * 3;
+  std::vector<float> filters(static_cast<size_t>(lines * 3));
+  if (weight.pitch == 3) widen(weight, n * lines * 3, lines * 3, filters.data());
+  else
+    for (int64_t line = 0; line < lines; ++line) widen(weight, (n * lines + line) * weight.pitch, 3, filters.data() + 3 * line);
+  return filters;
 }
 
 /** G·g·Gᵀ of every filter of an output channel, [n², T, C]. */
-RowSource winograd_rows(const Tensor& weight, const Form& form) {
-  return [weight, &form](int64_t n, float* row) {
+RowSource winograd_rows(const Tensor& weight, const Form& form, const WinogradKernels& kernels) {
+  return [weight, &form, &kernels](int64_t n, float* row) {
     const int64_t channels = weight.dim(1), frames = weight.dim(2);
     const int points = form.points();
+    const std::vector<float> filters = filters_of(weight, n);
     // Of all channels beside each other, so that compilers find vectors.
     std::vector<double> g(static_cast<size_t>(9 * channels)), half(static_cast<size_t>(3 * points * channels));
+    const auto taps = [&](int point) { return form.taps[static_cast<size_t>(point)].data(); };
     for (int64_t t = 0; t < frames; ++t) {
       for (int64_t c = 0; c < channels; ++c)
-        for (int64_t i = 0; i < 9; ++i) {
-          const int64_t line = ((n * channels + c) * frames + t) * 3 + i / 3;
-          g[static_cast<size_t>(i * channels + c)] = load_element(weight.data, weight.dtype, line * weight.pitch + i % 3);
-        }
+        for (int64_t i = 0; i < 9; ++i) g[static_cast<size_t>(i * channels + c)] = filters[static_cast<size_t>((c * frames + t) * 9 + i)];
       for (int p = 0; p < points; ++p)
         for (int col = 0; col < 3; ++col)
-          add_taps(form.taps[static_cast<size_t>(p)], g.data() + col * channels, 3 * channels, channels,
-                   half.data() + (3 * p + col) * channels);
+          kernels.addLines({taps(p), g.data() + col * channels, 3 * channels, channels}, half.data() + (3 * p + col) * channels);
       for (int i = 0; i < points * points; ++i)
-        add_taps(form.taps[static_cast<size_t>(i % points)], half.data() + 3 * (i / points) * channels, channels, channels,
-                 row + (i * frames + t) * channels);
+        kernels.addLinesRounded({taps(i % points), half.data() + 3 * (i / points) * channels, channels, channels},
+                                row + (i * frames + t) * channels);
     }
   };
 }
@@ -140,7 +144,8 @@ class ConvWinograd final : public PreparedRow {
     const PanelLayout layout(args.y.channels(), false, kernels_.width, kernels_.maxVecs);
     const auto type = static_cast<int64_t>(w.dtype);
     const PackIdentity identity{w.data, kPackKind, {w.dim(0), channels_, taps_, w.pitch, type, kernels_.width, kernels_.maxVecs, outputs_}};
-    panels_ = pack_panels(cache, identity, layout, points_ * taps_ * channels_, DType::f32, winograd_rows(w, form_));
+    panels_ =
+        pack_panels(cache, identity, layout, points_ * taps_ * channels_, DType::f32, winograd_rows(w, form_, winograd_kernels_of(isa)));
     bias_ = PackedBias(args.bias, layout);
   }
 

@@ -21,9 +21,19 @@ struct WinogradTransforms {
   bool (*output)(const float* points, int64_t pointPitch, int64_t cols, float* out, int64_t outPitch);
 };
 
+/** A sum of three lines of numbers, `step` apart, times taps. */
+struct WinogradLines {
+  const double* taps;
+  const double* first;
+  int64_t step, count;
+};
+
 /** The transforms of an instruction set. */
 struct WinogradKernels {
   WinogradTransforms two, four;
+  /** Of filters: out = the sum of lines, as it is or rounded. */
+  void (*addLines)(const WinogradLines& lines, double* out);
+  void (*addLinesRounded)(const WinogradLines& lines, float* out);
 };
 
 VD_DECLARE_KERNEL_TABLE(WinogradKernels, winograd_kernels)

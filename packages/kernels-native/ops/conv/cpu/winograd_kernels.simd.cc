@@ -92,11 +92,19 @@ template <class Form> bool winograd_output(const float* points, int64_t pointPit
   return notFinite.sum() == 0;
 }
 
+template <class Out> void add_lines(const WinogradLines& lines, Out* out) {
+  const double* v = lines.first;
+  const double a = lines.taps[0], b = lines.taps[1], c = lines.taps[2];
+  for (int64_t i = 0; i < lines.count; ++i) out[i] = static_cast<Out>(a * v[i] + b * v[i + lines.step] + c * v[i + 2 * lines.step]);
+}
+
 }  // namespace
 
 const WinogradKernels winograd_kernels = {
     .two = {.input = winograd_input<Two>, .output = winograd_output<Two>},
     .four = {.input = winograd_input<Four>, .output = winograd_output<Four>},
+    .addLines = add_lines<double>,
+    .addLinesRounded = add_lines<float>,
 };
 
 }  // namespace vd::cpu::VD_ISA

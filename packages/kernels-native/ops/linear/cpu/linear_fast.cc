@@ -1,9 +1,9 @@
 // Linear: chooses the engine.
 #include "linear_fast.h"
 
-#include "../../../native/core/float_element.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/tile_epilogue.h"
+#include "../../../native/cpu/widen.h"
 
 namespace vd::cpu {
 namespace {
@@ -14,11 +14,7 @@ constexpr int64_t kMinAmxRows = 8;
 }  // namespace
 
 RowSource linear_rows(const Tensor& weight) {
-  return [weight](int64_t n, float* row) {
-    for (int64_t i = 0; i < weight.channels(); ++i) {
-      row[i] = load_element(weight.data, weight.dtype, n * weight.pitch + i);
-    }
-  };
+  return [weight](int64_t n, float* row) { widen(weight, n * weight.pitch, weight.channels(), row); };
 }
 
 /** Declines weights that are not constant. */
