@@ -1,5 +1,6 @@
 import {
   allocateBuffer,
+  allocateFloats,
   countOf,
   type DeviceBuffer,
   type DType,
@@ -17,6 +18,7 @@ import { decodeStored } from "../host";
 import { type Pausable, runAtOnce, runInSlices } from "../pausable";
 import { elementBytes, requireTensor, type Storage, type Tensor } from "../tensor";
 import type { ChangeRow } from "./changed-storage";
+import { RowRounding } from "./row-rounding";
 import { foldUpsampling } from "./upsampling-filter";
 
 /** An element type that scales belong to. */
@@ -38,6 +40,8 @@ export const LARGEST_CODES = { f8e4m3: FLOAT8_E4M3_MAX, i8: 127 } as const;
 const LEAST_SCALE = 2 ** -126;
 /** Elements that are converted between two pauses. */
 const PIECE = 1 << 16;
+/** Codes that the CPU's kernels make at a time. */
+const ROUNDED_AT_ONCE = 1 << 22;
 
 function codesOf(values: Float32Array, dtype: QuantizedType): Uint8Array {
   if (dtype === "f8e4m3") return toFloat8Array(values);
@@ -81,15 +85,79 @@ class Quantization {
     return this.made;
   }
 
-  /** Makes it off the event loop's turns. */
+  /** Makes it off the event loop, on all threads. */
   async fill(): Promise<void> {
     if (this.made) return;
     this.making ??= (async () => {
       await this.source.storage.fill?.();
-      const made = await runInSlices(this.convert());
+      const made = await this.convertBeside();
       this.made ??= made;
     })();
     await this.making;
+  }
+
+  /** Numbers of a row of the weight, and of a row of codes. */
+  private get perRow() {
+    const [rows, count] = [this.source.dims[0]!, countOf(this.source.dims)];
+    return { numbers: count / rows, codes: (this.layout?.count ?? count) / rows };
+  }
+
+  /** What {@link convert} does, by the CPU's kernels. */
+  private async convertBeside(): Promise<{ codes: DeviceBuffer; scales: DeviceBuffer }> {
+    const { dtype, layout, perRow } = this;
+    const numRows = this.source.dims[0]!;
+    const rows = Math.min(numRows, Math.ceil(ROUNDED_AT_ONCE / perRow.codes));
+    const blocks = this.width < perRow.codes && !layout;
+    const rounding = await RowRounding.open({ rows, width: perRow.codes, dtype, blocks });
+    const codes = allocateBuffer(perRow.codes * numRows);
+    const placed = layout && new Uint8Array(layout.count);
+    const scales = new Float32Array(this.numScales);
+    const stored = layout ? allocateFloats(rows * perRow.numbers) : rounding.values;
+    try {
+      for (let next = 0; next < numRows; next += rows) {
+        // The last rows may be rounded a second time.
+        const first = Math.min(next, numRows - rows);
+        await this.readRows(first, rows, stored);
+        await runInSlices(this.prepareRows(first, stored, rounding.values));
+        const made = await rounding.round();
+        scales.set(made, first * (made.length / rows));
+        if (placed) this.putRows(await rounding.codes(), first, placed);
+        else await rounding.copyCodes(codes, first * perRow.codes);
+      }
+    } finally {
+      await rounding.free();
+    }
+    if (placed) await codes.write(placed);
+    const scaleBuffer = allocateBuffer(scales.byteLength);
+    await scaleBuffer.write(scales);
+    return { codes, scales: scaleBuffer };
+  }
+
+  /** Rows of the weight as float32. */
+  private async readRows(first: number, rows: number, into: Float32Array): Promise<void> {
+    const { storage, dtype, byteOffset } = this.source;
+    const place = storage.place!;
+    const { numbers } = this.perRow;
+    const from = place.byteOffset + byteOffset + first * numbers * elementBytes(dtype);
+    await place.buffer.readCheckedFloats({ byteOffset: from, dtype, pixels: rows, channels: numbers }, into);
+  }
+
+  /** Changes and folds rows before they are rounded. Pauses after each. */
+  private *prepareRows(first: number, stored: Float32Array, values: Float32Array): Pausable<void> {
+    const { change, layout, perRow } = this;
+    if (!change && !layout) return;
+    for (let row = 0; row < stored.length / perRow.numbers; row++) {
+      const numbers = stored.subarray(row * perRow.numbers, (row + 1) * perRow.numbers);
+      change?.(numbers, first + row);
+      if (layout) values.set(layout.fold(numbers), row * perRow.codes);
+      yield;
+    }
+  }
+
+  private putRows(codes: Uint8Array, first: number, all: Uint8Array): void {
+    const width = this.perRow.codes;
+    for (let row = 0; row < codes.length / width; row++)
+      this.layout!.put(codes.subarray(row * width, (row + 1) * width), first + row, all);
   }
 
   private *convert(): Pausable<{ codes: DeviceBuffer; scales: DeviceBuffer }> {

@@ -1,0 +1,62 @@
+import { allocateFloats, type Device, type DeviceBuffer, openDevice } from "@vd/kernels-native";
+import { makeStorage, packedTensor } from "../graph";
+import { layoutGraph } from "../plan/layout";
+import { Plan } from "../plan/plan";
+import { packedBytes } from "../tensor";
+
+/** How rows are rounded. */
+export interface RowRoundingOptions {
+  /** Rows that are rounded at a time, and numbers of each. */
+  rows: number;
+  width: number;
+  dtype: "f8e4m3" | "i8";
+  /** Whether each 128 numbers of a row have a scale, not each row. */
+  blocks: boolean;
+}
+
+/** The processor's threads, opened when rows are first rounded. */
+let cpu: Device | undefined;
+
+/** Rounds rows to 8 bits by the CPU's `quantize`, off the event loop: on one thread of JavaScript a large model takes half a minute. */
+export class RowRounding {
+  private constructor(
+    private readonly plan: Plan,
+    /** Numbers of rows to round, which {@link round} takes. */
+    readonly values: Float32Array,
+  ) {}
+
+  /** Prepares rounding. @throws VdError `memory` */
+  static async open({ rows, width, dtype, blocks }: RowRoundingOptions): Promise<RowRounding> {
+    cpu ??= openDevice("cpu");
+    const dims = [1, 1, rows, width];
+    const layout = layoutGraph((g) => {
+      const out = packedTensor(makeStorage("arena", packedBytes(dims, dtype), "codes"), dims, dtype);
+      const scales = g.empty([1, 1, rows, blocks ? Math.ceil(width / 128) : 1], "f32");
+      const x = g.input("x", dims, "f32");
+      g.output("codes", g.quantize({ name: "weights", x, per: blocks ? "block" : "row", out, outputs: { scales } }));
+      g.output("scales", scales);
+    });
+    return new RowRounding(await Plan.load(cpu, layout, { name: "rounding" }), allocateFloats(rows * width));
+  }
+
+  /** Rounds the rows in {@link values}. → their scales; codes lie behind until the next call, see {@link copyCodes}. */
+  async round(): Promise<Float32Array> {
+    await this.plan.write("x", this.values);
+    await this.plan.run();
+    return this.plan.readSync("scales");
+  }
+
+  /** Puts the codes of the rows that were rounded at a byte of a buffer. */
+  async copyCodes(target: DeviceBuffer, to: number): Promise<void> {
+    await this.plan.copyOut("codes", target, { from: 0, to, bytes: this.values.length });
+  }
+
+  /** The codes of the rows that were rounded. */
+  codes(): Promise<Uint8Array> {
+    return this.plan.readBytes("codes");
+  }
+
+  free(): Promise<void> {
+    return this.plan.free();
+  }
+}
