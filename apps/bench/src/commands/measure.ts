@@ -85,6 +85,7 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     device,
     precision: readPrecision(textOf(texts, "dtype"), device),
     ...readLayers(texts),
+    distilled: texts.distilled === true ? true : undefined,
     numFrames: readFrames(text("frames")),
     ...readFrameSize(text("size")),
     steps: readSteps(text("steps")),

@@ -27,6 +27,9 @@ const ORIGIN_RUNS = [
   { frames: "25", steps: "25" },
 ];
 
+/** What is timed of a distilled model: peers take as many steps of another kind, so that there are none. */
+const distilledRun = ({ steps = "4" }: Texts): Texts => ({ steps, peers: "none" });
+
 /**
  * The model's own size and length where none is typed.
  *
@@ -67,8 +70,9 @@ async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: 
   const common = { seed: "0", output: texts.json, parts };
   const devices = readDevices(textOf(texts, "devices"));
   if (devices) return onDevices(devices, { ...texts, ...common }, context);
-  const isOrigin = name === "e2e" && texts.frames === undefined && texts.steps === undefined;
-  const runs: Texts[] = isOrigin ? ORIGIN_RUNS : [{}];
+  const isDistilled = texts.distilled === true;
+  const isOrigin = name === "e2e" && !isDistilled && texts.frames === undefined && texts.steps === undefined;
+  const runs: Texts[] = isOrigin ? ORIGIN_RUNS : [isDistilled ? distilledRun(texts) : {}];
   let all: BenchFile | undefined;
   for (const run of runs) {
     const options = readMeasureOptions(await withModelDefaults({ ...texts, ...common, ...run }));
@@ -90,7 +94,7 @@ export function addParts(program: Command, context: CommandContext): void {
       .addOption(ownOption("repeats"))
       .addOption(ownOption("e2eRounds"))
       .addOption(ownOption("reference"));
-    if (name === "e2e") command.addOption(sharedOption("devices"));
+    if (name === "e2e") command.addOption(sharedOption("devices")).addOption(ownOption("distilled"));
     if (name === "vae") {
       for (const option of ["causalModel", "causalLimit", "seedvr", "alone", "limit", "cases", "contenders"] as const)
         command.addOption(ownOption(option));

@@ -13,10 +13,10 @@ export const WARM_UP_STEPS = 2;
 const MAX_GUIDANCE = 3;
 
 /** Returns the options of a generation, alike for all contenders. */
-export function generateOptions({ numFrames, width, height, seed }: MeasureOptions, steps: number) {
+export function generateOptions({ numFrames, width, height, seed, distilled }: MeasureOptions, steps: number) {
   const motion = { fps: 7, motionBucketId: 127, noiseAugStrength: 0.02 };
   const size = { width, height, fit: "stretch" as const };
-  return { numFrames, ...size, steps, seed, ...motion, minGuidance: 1, maxGuidance: MAX_GUIDANCE };
+  return { numFrames, ...size, steps, seed, ...motion, minGuidance: 1, maxGuidance: distilled ? 1 : MAX_GUIDANCE };
 }
 
 /** A generation of our pipeline that somebody else's denoiser takes part in. */

@@ -29,6 +29,8 @@ export interface MeasureOptions {
   precision: Precision;
   /** Which layers are computed in 8 bits; default: none. */
   layers?: LayerPrecision | undefined;
+  /** Whether generations are those of a model that is distilled for few steps: without guidance. */
+  distilled?: boolean | undefined;
   /** How 3x3 convolutions are computed; default: as a generation at full speed computes them. */
   convolutions?: Convolutions | undefined;
   /** What `layers` knows of the layers' inputs: a table, `none`, or the one beside the model. */
@@ -75,6 +77,10 @@ export const loadOptionsOf = ({
   convolutions,
   threads,
   calibration,
-}: Pick<MeasureOptions, "precision" | "layers" | "convolutions" | "threads" | "calibration">): LoadOptions => ({
-  ...{ dtype, precision, convolutions, threads, calibration },
+  distilled,
+}: Pick<
+  MeasureOptions,
+  "precision" | "layers" | "convolutions" | "threads" | "calibration" | "distilled"
+>): LoadOptions => ({
+  ...{ dtype, precision, convolutions, threads, calibration, distilled },
 });

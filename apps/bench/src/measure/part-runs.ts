@@ -70,12 +70,12 @@ export async function attempt<T>(
 
 /** Names a part with the sizes that it was run at. */
 function caseName(part: PlanPart | "e2e" | "start", { options }: PartContext): string {
-  const { numFrames, width, height, steps } = options;
+  const { numFrames, width, height, steps, distilled } = options;
   if (part === "clip") return "1 picture";
   if (part === "encode") return `${width}x${height}`;
   if (part === "unet") return `2x${numFrames} frames ${width}x${height}`;
   const frames = `${numFrames} frames ${width}x${height}`;
-  return part === "e2e" ? `${frames} ${steps} steps` : frames;
+  return part === "e2e" ? `${frames} ${steps} steps${distilled ? ", distilled" : ""}` : frames;
 }
 
 /** Contenders that are ready, and rows of those that are not. */

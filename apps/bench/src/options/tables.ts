@@ -48,6 +48,12 @@ export const BENCH_TABLE = {
     default: always(3),
     cli: { flags: "--e2e-rounds <N>" },
   },
+  distilled: {
+    kind: boolean,
+    doc: "Times the model as one that is distilled for few steps, as made weights do not tell: 4 steps without guidance where no steps are typed, and ours alone.",
+    default: always(false),
+    cli: { flags: "--distilled" },
+  },
   limit: {
     kind: COUNT,
     unit: "seconds",

@@ -57,6 +57,18 @@ describe("vd-bench measure", () => {
     expect(missing.row("clip", "diffusers")!.reason).toContain("there is no program");
   });
 
+  it("times a distilled model's few steps without guidance, and no peer", async () => {
+    const output = join(temporaryFolder(), "out.json");
+    const small = ["-m", TINY_SVD, "--device", "cpu", "--threads", "2", "--frames", "2", "--size", "32x32"];
+    const once = ["--rounds", "1", "--repeats", "1", "--e2e-rounds", "1", "--json", output];
+    const { status } = await vdBench(["e2e", ...small, ...once, "--distilled", "--peer-script", STAND_IN]);
+    expect(status).toBe(0);
+    const { rows, options } = JSON.parse(readFileSync(output, "utf8")) as BenchFile;
+    expect(rows.map(({ contender }) => contender)).toEqual(["ours"]);
+    expect(rows[0]).toMatchObject({ suite: "e2e", name: "2 frames 32x32 4 steps, distilled" });
+    expect(options).toMatchObject({ distilled: true, steps: 4 });
+  });
+
   it("measures a generation and the start of a fresh process", async () => {
     const { row, status, stderr } = await measure(["--parts", "start,e2e", "--peers", "none", "--no-reference"]);
     expect(status, stderr).toBe(0);
