@@ -40,6 +40,8 @@ export async function benchFrames(
 ): Promise<FrameBench> {
   const gpu = options.device === "cuda" ? Device.cuda() : undefined;
   await gpu?.prepare();
+  // Weights that a session before this one left there would not be counted.
+  await gpu?.trim();
   const freeBefore = (await gpu?.memory())?.freeBytes;
   const session = await openSession({ ...options, pace: "reader", queueFrames: 1 });
   const times: number[] = [];
