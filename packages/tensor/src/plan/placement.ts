@@ -2,6 +2,7 @@ import type { Binding, Device, DeviceBuffer } from "@vd/kernels-native";
 import type { Storage, Tensor } from "../tensor";
 import type { Place } from "./encode";
 import type { GraphLayout } from "./layout";
+import { spareArenas } from "./spare-arenas";
 
 /** A block that a plan allocates. */
 interface OwnBlock {
@@ -15,6 +16,8 @@ interface OwnBlock {
 export class Placement {
   private readonly slots: (Binding | OwnBlock)[] = [];
   private own: DeviceBuffer[] = [];
+  /** The arena among them that {@link spareArenas} may have, on the CPU. */
+  private ownArena: DeviceBuffer | undefined;
   private readonly mirrors: { buffer: DeviceBuffer; byteOffset: number; bytes: number; copy: DeviceBuffer }[] = [];
   private arenaIndex: number | undefined;
   private readonly places = new Map<number, Place>();
@@ -53,7 +56,7 @@ export class Placement {
     try {
       for (const [i, slot] of this.slots.entries()) {
         if ("buffer" in slot) continue;
-        const buffer = await this.device.allocate(slot.bytes);
+        const buffer = await this.allocateSlot(i, slot);
         this.own.push(buffer);
         this.slots[i] = { buffer, constant: false };
         if (slot.host) this.mirrors.push({ ...slot.host, bytes: slot.bytes, copy: buffer });
@@ -62,6 +65,13 @@ export class Placement {
       this.freeSync();
       throw error;
     }
+  }
+
+  private async allocateSlot(index: number, { bytes }: OwnBlock): Promise<DeviceBuffer> {
+    const isArena = index === this.arenaIndex && this.device.kind === "cpu";
+    const buffer = (isArena ? spareArenas.take(bytes) : undefined) ?? (await this.device.allocate(bytes));
+    if (isArena) this.ownArena = buffer;
+    return buffer;
   }
 
   /** Brings the contents of existing host memory to the device. */
@@ -93,11 +103,11 @@ export class Placement {
     this.own = [];
   }
 
-  /** Does what {@link freeSync} does, off the event loop. */
-  async free(): Promise<void> {
-    const { own } = this;
+  /** Does what {@link freeSync} does, off the event loop. isIdle: no run of the plan is under way, and its arena can be another one's. */
+  async free({ isIdle }: { isIdle: boolean }): Promise<void> {
+    const { own, ownArena } = this;
     this.own = [];
-    for (const buffer of own) await buffer.free();
+    for (const buffer of own) await (isIdle && buffer === ownArena ? spareArenas.give(buffer) : buffer.free());
   }
 
   private bind(buffer: DeviceBuffer, constant: boolean): number {

@@ -110,6 +110,9 @@ export interface PlanOptions extends CompileOptions {
  * ```
  */
 export class Plan {
+  /** Runs that have begun and not ended. */
+  private underWay = 0;
+
   private constructor(
     readonly layout: GraphLayout,
     private readonly placement: Placement,
@@ -145,7 +148,7 @@ export class Plan {
       const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
       return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {
-      await placement.free();
+      await placement.free({ isIdle: true });
       throw error;
     }
   }
@@ -328,6 +331,7 @@ export class Plan {
     throwIfAborted(signal, "run");
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
+    this.underWay++;
     try {
       this.placement.copyIn();
       const times = await this.program.run({ timing });
@@ -341,6 +345,7 @@ export class Plan {
         ? cancelledError("run", { signal })
         : error;
     } finally {
+      this.underWay--;
       signal?.removeEventListener("abort", cancel);
     }
   }
@@ -358,7 +363,7 @@ export class Plan {
   async free(): Promise<void> {
     await observed(this.observer, "free", async () => {
       await this.program.free();
-      await this.placement.free();
+      await this.placement.free({ isIdle: this.underWay === 0 });
     });
     this.observer?.planFreed(this.observedAs);
   }
