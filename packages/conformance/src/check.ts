@@ -1,8 +1,11 @@
 import type { DType, OpId } from "@vd/kernels-native";
 
+/** Every {@link CheckKind}. */
+export const CHECK_KINDS = ["results", "changed operands", "contract", "fast paths"] as const;
+
 /** What a check looks at: results of a case; results after operands changed between two runs of a plan; shapes and cost that the contract
  *  infers, without running anything; how many cases fast paths serve. */
-export type CheckKind = "results" | "changed operands" | "contract" | "fast paths";
+export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /** What a check found. */
 export interface CheckOutcome {

@@ -1,12 +1,25 @@
-import { OPS, type OpId, VdError } from "@vd/kernels-native";
+import {
+  FLAG,
+  FUNCTION,
+  listOf,
+  OBJECT,
+  OPS,
+  type OpId,
+  oneOfThese,
+  optional,
+  requireFields,
+  TEXT,
+  VdError,
+  type WantedFields,
+} from "@vd/kernels-native";
 import { OP_CASES } from "@vd/kernels-native/cases";
 import type { OpCase } from "@vd/kernels-native/contract";
 import { nearestNames } from "@vd/tensor";
-import type { CheckKind, ConformanceCheck } from "./check";
+import { CHECK_KINDS, type CheckKind, type ConformanceCheck } from "./check";
 import { checkContract, checkFastPaths } from "./check-op";
 import { checkChangedOperands, checkResults, firstType, operandsOf } from "./check-results";
 import { recast } from "./recast";
-import type { ConformanceSuite } from "./suite";
+import { type ConformanceSuite, requireSuite } from "./suite";
 
 /** Which checks there are. */
 export interface CheckOptions {
@@ -21,6 +34,14 @@ export interface CheckOptions {
   /** Results by every kernel that could run a case, not only by the one that the device chooses. Default: false. */
   everyVariant?: boolean;
 }
+
+const OPTIONS: WantedFields = {
+  ops: optional(listOf(TEXT)),
+  kinds: optional(listOf(oneOfThese(CHECK_KINDS))),
+  cases: optional(OBJECT),
+  filter: optional(FUNCTION),
+  everyVariant: optional(FLAG),
+};
 
 /** The 16-bit types, in which cases of float32 are checked as well where a device takes them. */
 const NARROW_TYPES = ["f16", "bf16"] as const;
@@ -75,12 +96,14 @@ function checksOf(op: OpId, suite: ConformanceSuite, options: CheckOptions): Con
 }
 
 /** Returns the checks of a suite op by op, for a test runner; {@link runConformance} runs them without one.
- *  @throws VdError `attr` for an op that is not known.
+ *  @throws VdError `attr` for an op that is not known, and for what is no suite and for options that are none.
  *  @example
  *  test.each(conformanceChecks(cpuSuite()).map((check) => [check.name, check] as const))("%s", async (_, check) => {
  *    expect((await check.run()).faults).toEqual([]);
  *  }); */
 export function conformanceChecks(suite: ConformanceSuite, options: CheckOptions = {}): ConformanceCheck[] {
+  requireSuite("conformanceChecks suite", suite);
+  requireFields("conformanceChecks", options, OPTIONS);
   const { ops = Object.keys(OPS) as OpId[], kinds } = options;
   requireOps(ops);
   return ops.flatMap((op) => checksOf(op, suite, options)).filter(({ kind }) => kinds?.includes(kind) ?? true);

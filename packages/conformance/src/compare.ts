@@ -1,4 +1,8 @@
+import { having, NUMBER, requireArgument, requireFields, type WantedFields } from "@vd/kernels-native";
 import type { Tolerance } from "@vd/kernels-native/contract";
+
+const NUMBERS = having("a list of numbers", ["length"]);
+const LIMIT: WantedFields = { nmse: NUMBER, worst: NUMBER };
 
 /** How far numbers are from the right ones, in the terms of the contract's tolerance. */
 export interface Distance {
@@ -37,8 +41,12 @@ export function distance(got: ArrayLike<number>, wanted: ArrayLike<number>): Dis
   return { nmse: error / squares, worst: largest / Math.sqrt(squares / count) };
 }
 
-/** Returns what exceeds `limit`, as text; empty where `got` is near enough to `wanted`. */
+/** Returns what exceeds `limit`, as text; empty where `got` is near enough to `wanted`.
+ *  @throws VdError `attr` for what are no lists and no limit */
 export function tooFar(got: ArrayLike<number>, wanted: ArrayLike<number>, limit: Tolerance): string {
+  requireArgument("tooFar got", got, NUMBERS);
+  requireArgument("tooFar wanted", wanted, NUMBERS);
+  requireFields("tooFar limit", limit, LIMIT);
   const { nmse, worst } = distance(got, wanted);
   const parts: string[] = [];
   if (!(nmse <= limit.nmse)) parts.push(`nmse ${nmse.toExponential(2)} above ${limit.nmse}`);

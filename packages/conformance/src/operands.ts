@@ -1,4 +1,20 @@
-import { allocateBuffer, type DeviceBuffer, type DType, environment, spanOf } from "@vd/kernels-native";
+import {
+  allocateBuffer,
+  COUNT,
+  type DeviceBuffer,
+  type DType,
+  environment,
+  FINITE,
+  listOf,
+  NUMBER,
+  requireArgument,
+  requireFields,
+  requireOptions,
+  spanOf,
+  TEXT,
+  type WantedFields,
+  wholeFrom,
+} from "@vd/kernels-native";
 import { type Fill, type Operand, operandOf, type TensorSpec } from "@vd/kernels-native/contract";
 import type { Plain } from "@vd/kernels-native/references";
 import {
@@ -32,16 +48,32 @@ function uniform(seed: number): () => number {
   };
 }
 
+const ELEMENTS = wholeFrom(0);
+const NORMAL: WantedFields = { mean: FINITE, deviation: FINITE };
+const VALUES: WantedFields = { values: listOf(NUMBER) };
+
+/** Refuses what is no fill. @throws VdError `attr` */
+function requireFill(where: string, fill: Fill): void {
+  if (fill === "flags") return;
+  requireOptions(where, fill);
+  requireFields(where, fill, "values" in fill ? VALUES : NORMAL);
+}
+
 const hashOf = (text: string) =>
   [...text].reduce((hash, c) => Math.imul(hash ^ c.codePointAt(0)!, 0x01000193), 0x811c9dc5);
 
-/** Returns `count` numbers that follow from `label`. rowLength: of a row of flags, whose first element is 1. */
+/** Returns `count` numbers that follow from `label`. rowLength: of a row of flags, whose first element is 1.
+ *  @throws VdError `attr` for what is no label, no count and no fill */
 export function numbers(
   label: string,
   count: number,
   fill: Fill = { mean: 0, deviation: 1 },
   rowLength = 1,
 ): Float32Array {
+  requireArgument("numbers label", label, TEXT);
+  requireArgument("numbers count", count, ELEMENTS);
+  requireFill("numbers fill", fill);
+  requireArgument("numbers rowLength", rowLength, COUNT);
   const next = uniform(hashOf(label));
   const values = new Float32Array(count);
   if (fill === "flags") return values.map((_, i) => Number(i % rowLength === 0 || next() < 0.6));

@@ -1,4 +1,12 @@
-import type { Device, OpId } from "@vd/kernels-native";
+import {
+  type Device,
+  FUNCTION,
+  type OpId,
+  optional,
+  requireFields,
+  requireOptions,
+  type WantedFields,
+} from "@vd/kernels-native";
 import type { CheckOutcome, ConformanceCheck } from "./check";
 import { type CheckOptions, conformanceChecks } from "./checks";
 import { type ConformanceSuite, deviceSuite } from "./suite";
@@ -35,6 +43,8 @@ export interface ConformanceOptions extends CheckOptions {
   reporter?: ConformanceReporter;
 }
 
+const REPORTER: WantedFields = { onCheck: optional(FUNCTION), onOp: optional(FUNCTION) };
+
 const noCounts = (): ConformanceCounts => ({ passed: 0, failed: 0, numVariants: 0 });
 
 function count(counts: ConformanceCounts, { faults, numVariants }: CheckOutcome): void {
@@ -48,8 +58,12 @@ function count(counts: ConformanceCounts, { faults, numVariants }: CheckOutcome)
  *  const { passed, failures } = await runConformance(openDevice("cpu"), { ops: ["linear", "conv"] }); */
 export async function runConformance(
   target: Device | ConformanceSuite,
-  { reporter, ...options }: ConformanceOptions = {},
+  given: ConformanceOptions = {},
 ): Promise<ConformanceReport> {
+  requireOptions("runConformance target", target);
+  requireOptions("runConformance", given);
+  const { reporter, ...options } = given;
+  if (reporter !== undefined) requireFields("runConformance reporter", reporter, REPORTER);
   const suite = "devices" in target ? target : deviceSuite(target);
   const checks = conformanceChecks(suite, options);
   const total = noCounts();

@@ -1,4 +1,17 @@
-import { CPU_MATH, type Device, type OpId, openDevice } from "@vd/kernels-native";
+import {
+  CPU_MATH,
+  type Device,
+  having,
+  listOf,
+  OBJECT,
+  type OpId,
+  openDevice,
+  optional,
+  requireArgument,
+  requireFields,
+  TEXT,
+  type WantedFields,
+} from "@vd/kernels-native";
 import { CPU_FAST_PATHS } from "@vd/kernels-native/contract";
 
 /** A device under test. */
@@ -23,6 +36,18 @@ export interface ConformanceSuite {
   fastOps?: readonly OpId[];
 }
 
+const DEVICE = having("a device, as openDevice gives it", ["kind", "name"]);
+const SUITE: WantedFields = {
+  devices: listOf(having("a device under test { name, device }", ["name", "device"])),
+  baseline: optional(OBJECT),
+  fastOps: optional(listOf(TEXT)),
+};
+
+/** Refuses what is no suite. @throws VdError `attr` */
+export function requireSuite(where: string, suite: ConformanceSuite): void {
+  requireFields(where, suite, SUITE);
+}
+
 /** CPU code paths below `best`, which is what the processor has, from narrow to wide. */
 const INSTRUCTION_SETS = process.arch === "arm64" ? [] : ["plain", "avx2", "avx512"];
 /** Of these, one and two threads must give the same bits. */
@@ -32,10 +57,12 @@ export const testedWith = (op: OpId, devices: readonly TestedDevice[]): TestedDe
   devices.filter(({ ops }) => ops?.includes(op) ?? true);
 
 /** Returns the suite of one device: its results against float64, each case run twice with the same bits.
+ *  @throws VdError `attr` for what is no device
  *  @example await runConformance(deviceSuite(openDevice("cuda"))); */
-export const deviceSuite = (device: Device): ConformanceSuite => ({
-  devices: [{ name: device.name, device, sameBits: [device] }],
-});
+export function deviceSuite(device: Device): ConformanceSuite {
+  requireArgument("deviceSuite", device, DEVICE);
+  return { devices: [{ name: device.name, device, sameBits: [device] }] };
+}
 
 /** Returns the code paths that differ on this processor: one that is the best, or wider, would be tested twice. */
 function instructionSets(): string[] {

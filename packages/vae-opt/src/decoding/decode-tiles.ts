@@ -284,7 +284,7 @@ export function tileStages(vae: TemporalVae, shape: DecodeShape, tiling: TileCho
 export const joinedFrames = pausable(function* (map: HostMap): Pausable<Uint8Array> {
   requireFields("joinedFrames map", map, FRAMES);
   const { frames } = map;
-  const result = new Uint8Array(frames.length * frames[0]!.length);
+  const result = new Uint8Array(frames.length * (frames[0]?.length ?? 0));
   for (const [i, frame] of frames.entries()) {
     result.set(frame, i * frame.length);
     yield;

@@ -122,3 +122,7 @@ it("takes less of the device the smaller the budget is", async () => {
   }
   expect([choices[0], choices.at(-1)]).toEqual([false, true]);
 });
+
+it("no frames are joined to nothing", () => {
+  expect(joinedFrames({ frames: [], dtype: "u8" } as never)).toEqual(new Uint8Array(0));
+});
