@@ -2,7 +2,7 @@ import type { Binding, Device, DeviceBuffer } from "@vd/kernels-native";
 import type { Storage, Tensor } from "../tensor";
 import type { Place } from "./encode";
 import type { GraphLayout } from "./layout";
-import { spareArenas } from "./spare-arenas";
+import { sharesArenas, spareArenas } from "./spare-arenas";
 
 /** A block that a plan allocates. */
 interface OwnBlock {
@@ -16,7 +16,7 @@ interface OwnBlock {
 export class Placement {
   private readonly slots: (Binding | OwnBlock)[] = [];
   private own: DeviceBuffer[] = [];
-  /** The arena among them that {@link spareArenas} may have, on the CPU. */
+  /** The arena among them, where {@link sharesArenas}. */
   private ownArena: DeviceBuffer | undefined;
   private readonly mirrors: { buffer: DeviceBuffer; byteOffset: number; bytes: number; copy: DeviceBuffer }[] = [];
   private arenaIndex: number | undefined;
@@ -68,7 +68,7 @@ export class Placement {
   }
 
   private async allocateSlot(index: number, { bytes }: OwnBlock): Promise<DeviceBuffer> {
-    const isArena = index === this.arenaIndex && this.device.kind === "cpu";
+    const isArena = index === this.arenaIndex && sharesArenas(this.device);
     const buffer = (isArena ? spareArenas.take(bytes) : undefined) ?? (await this.device.allocate(bytes));
     if (isArena) this.ownArena = buffer;
     return buffer;

@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from "@vd/kernels-native";
+import { Device, type DeviceBuffer } from "@vd/kernels-native";
 
 /** What spare arenas may take. */
 export interface SpareArenasOptions {
@@ -51,6 +51,11 @@ export class SpareArenas {
     }
   }
 }
+
+/** True if plans on a device work in each other's arenas: on the CPU, unless somebody allocates its memory in a way of their own, such as counting
+ *  or refusing it. */
+export const sharesArenas = ({ kind, allocate }: Device): boolean =>
+  kind === "cpu" && allocate === Device.prototype.allocate;
 
 /** Those of this process. They wait longer than a small model denoises: larger ones work so long in their arenas that new pages do not count. */
 export const spareArenas = new SpareArenas({ leastBytes: 2 ** 22, mostBytes: 2 ** 28, keepMs: 10_000 });

@@ -1,5 +1,4 @@
-import type { DeviceBuffer } from "@vd/kernels-native";
-import { openDevice } from "@vd/kernels-native";
+import { allocateBuffer, type DeviceBuffer, openDevice } from "@vd/kernels-native";
 import { expect, test } from "vitest";
 import { elementwise, layoutGraph, Plan } from "../../src/index";
 import { Placement } from "../../src/plan/placement";
@@ -84,6 +83,23 @@ test("plans on the CPU after each other work in the same memory, and those besid
   } finally {
     spareArenas.take = take;
   }
+});
+
+test("memory that somebody counts is allocated and freed as they say", async () => {
+  const device = Object.create(openDevice("cpu", { threads: 1 }), { allocate: { value: allocateCounted } });
+  let allocated = 0;
+  async function allocateCounted(bytes: number) {
+    allocated++;
+    return allocateBuffer(bytes);
+  }
+  const { arenaBytes } = layoutOf(1).memory;
+  while (spareArenas.take(arenaBytes));
+  for (let i = 1; i <= 2; i++) {
+    const plan = await Plan.load(device, layoutOf(1));
+    await plan.free();
+    expect(spareArenas.take(arenaBytes)).toBeUndefined();
+  }
+  expect(allocated).toBeGreaterThanOrEqual(4);
 });
 
 test.each([true, false])("the arena of a plan whose runs have ended can be another one's, %s", async (isIdle) => {
