@@ -52,10 +52,12 @@ export class SpareArenas {
   }
 }
 
+/** How devices allocate by themselves. */
+const ALLOCATE = Device.prototype.allocate;
+
 /** True if plans on a device work in each other's arenas: on the CPU, unless somebody allocates its memory in a way of their own, such as counting
  *  or refusing it. */
-export const sharesArenas = ({ kind, allocate }: Device): boolean =>
-  kind === "cpu" && allocate === Device.prototype.allocate;
+export const sharesArenas = ({ kind, allocate }: Device): boolean => kind === "cpu" && allocate === ALLOCATE;
 
 /** Those of this process. They wait longer than a small model denoises: larger ones work so long in their arenas that new pages do not count. */
 export const spareArenas = new SpareArenas({ leastBytes: 2 ** 22, mostBytes: 2 ** 28, keepMs: 10_000 });
