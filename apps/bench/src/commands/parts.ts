@@ -68,11 +68,12 @@ async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: 
   const { reporter, signal, self } = context;
   const parts = name === "vae" ? "encode,vae" : name;
   const common = { seed: "0", output: texts.json, parts };
-  const devices = readDevices(textOf(texts, "devices"));
-  if (devices) return onDevices(devices, { ...texts, ...common }, context);
   const isDistilled = texts.distilled === true;
+  const asked = isDistilled ? distilledRun(texts) : {};
+  const devices = readDevices(textOf(texts, "devices"));
+  if (devices) return onDevices(devices, { ...texts, ...common, ...asked }, context);
   const isOrigin = name === "e2e" && !isDistilled && texts.frames === undefined && texts.steps === undefined;
-  const runs: Texts[] = isOrigin ? ORIGIN_RUNS : [isDistilled ? distilledRun(texts) : {}];
+  const runs: Texts[] = isOrigin ? ORIGIN_RUNS : [asked];
   let all: BenchFile | undefined;
   for (const run of runs) {
     const options = readMeasureOptions(await withModelDefaults({ ...texts, ...common, ...run }));

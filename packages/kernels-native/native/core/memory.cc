@@ -9,10 +9,13 @@
 namespace vd {
 namespace {
 
+/** From here on memory is made of large pages; smaller blocks would all begin in the same lines of a cache for nothing. */
+constexpr size_t kLargeBytes = size_t{4} << 20;
+
 class HostMemory final : public Memory {
  public:
   explicit HostMemory(size_t bytes) {
-    data_ = static_cast<std::byte*>(os::reserve_huge_pages(bytes));
+    data_ = static_cast<std::byte*>(bytes < kLargeBytes ? os::reserve_pages(bytes) : os::reserve_huge_pages(bytes));
     if (data_ == nullptr)
       throw Error(ErrorCode::memory, "allocate", std::to_string(bytes) + " bytes of free memory", "a refusal by the operating system",
                   "Use fewer frames, a smaller size or a smaller decode chunk.");

@@ -98,8 +98,8 @@ export class StreamBatch implements FrameBatch {
   }
 
   get follows(): boolean {
-    const { guidance, change, temporalBlend } = this.options;
-    return this.steps > 1 || guidance === "self" || guidance === "initialize" || change || temporalBlend !== undefined;
+    const { guidance, temporalBlend } = this.options;
+    return this.steps > 1 || guidance === "self" || guidance === "initialize" || temporalBlend !== undefined;
   }
 
   get waits(): boolean {

@@ -107,8 +107,10 @@ class Quantization {
     const { dtype, layout, perRow } = this;
     const numRows = this.source.dims[0]!;
     const rows = Math.min(numRows, Math.ceil(ROUNDED_AT_ONCE / perRow.codes));
-    const blocks = this.width < perRow.codes && !layout;
-    const rounding = await RowRounding.open({ rows, width: perRow.codes, dtype, blocks });
+    const rounding = await RowRounding.open({
+      ...{ rows, width: perRow.codes, dtype },
+      scales: this.numScales / numRows,
+    });
     const codes = allocateBuffer(perRow.codes * numRows);
     const placed = layout && new Uint8Array(layout.count);
     const scales = new Float32Array(this.numScales);

@@ -10,8 +10,8 @@ export interface RowRoundingOptions {
   rows: number;
   width: number;
   dtype: "f8e4m3" | "i8";
-  /** Whether each 128 numbers of a row have a scale, not each row. */
-  blocks: boolean;
+  /** Scales of a row: one, or one for each block of channels as `quantize` has them. */
+  scales: number;
 }
 
 /** The processor's threads, opened when rows are first rounded. */
@@ -26,14 +26,17 @@ export class RowRounding {
   ) {}
 
   /** Prepares rounding. @throws VdError `memory` */
-  static async open({ rows, width, dtype, blocks }: RowRoundingOptions): Promise<RowRounding> {
+  static async open({ rows, width, dtype, scales: perRow }: RowRoundingOptions): Promise<RowRounding> {
     cpu ??= openDevice("cpu");
     const dims = [1, 1, rows, width];
     const layout = layoutGraph((g) => {
       const out = packedTensor(makeStorage("arena", packedBytes(dims, dtype), "codes"), dims, dtype);
-      const scales = g.empty([1, 1, rows, blocks ? Math.ceil(width / 128) : 1], "f32");
+      const scales = g.empty([1, 1, rows, perRow], "f32");
       const x = g.input("x", dims, "f32");
-      g.output("codes", g.quantize({ name: "weights", x, per: blocks ? "block" : "row", out, outputs: { scales } }));
+      g.output(
+        "codes",
+        g.quantize({ name: "weights", x, per: perRow > 1 ? "block" : "row", out, outputs: { scales } }),
+      );
       g.output("scales", scales);
     });
     return new RowRounding(await Plan.load(cpu, layout, { name: "rounding" }), allocateFloats(rows * width));
