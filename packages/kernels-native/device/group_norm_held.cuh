@@ -1,11 +1,13 @@
-// A norm of channel groups in one launch, for rows whose slices fit in the shared memory of a cluster: x is read once.
+// A norm of channel groups in one launch, for rows whose slices fit in the registers of a cluster: x is read once.
 //
-//   block: some pixels of a row, by a set of whole groups ──► shared memory; moments of its groups ──► cluster barrier
-//          every block merges the moments of all blocks in their order ──► normalises what it holds, activates, stores
+//   block: some pixels of a row, by a set of whole groups ──► registers; moments of its groups ──► every block of the cluster
+//          cluster barrier ──► every block merges the moments of all ──► normalises what it holds, activates, stores
 //
-// A thread copies and normalises one vector of eight channels, which lie in one group or two, of the pixels of its lane. For the moments a
-// warp takes a vector, so that the lanes' sums meet in registers. Sums are added in another order than by norm_partial, and the planner
-// chooses by the number of rows: plans that are batch-invariant do not have this. Figures: docs/kernels/group_norm.md.
+// A thread holds one vector of eight channels, which lie in one group or two, of the pixels of its lane. Rows that this is for are small,
+// so what counts is how long one launch waits: weights that nothing writes are there before the launch before has ended, what is read is
+// asked for at once, moments are pushed to the blocks that need them, and the loops have one activation. Sums are added in another order
+// than by norm_partial, and the planner chooses by the number of rows: plans that are batch-invariant do not have this. Figures:
+// docs/kernels/group_norm.md.
 #pragma once
 #include <type_traits>
 
@@ -13,14 +15,9 @@
 #include "norm_stats.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/mbarrier.cuh"
-#include "ptx/mma.cuh"
 #include "quantized.cuh"
 
 namespace vd::device {
-
-inline constexpr int kMostHeldBlocks = 8, kHeldWarps = kNormHeldThreads / 32;
-/** Most groups of a set: 256 channels by 4. */
-inline constexpr int kMostHeldGroups = 64;
 
 /** Which channels of a vector of eight are of its first group, [0, border), and which of the next one, if any; and that group. */
 struct HeldVector {
@@ -29,89 +26,13 @@ struct HeldVector {
       : group(8 * vector / groupChannels), border(min((group + 1) * groupChannels - 8 * vector, 8)) {}
 };
 
-/** Sums over the lanes of a warp of values around `shift`, of one part of a vector's channels. */
-struct HeldSums {
-  float shift, sum, square;
+/** How the threads of a block share its pixels: each of `lanes` has `least` of them, the first `more` lanes one more. */
+struct HeldLanes {
+  int lanes, pixels, least, more;
+  __device__ __forceinline__ HeldLanes(int pixels, int vectors)
+      : lanes(kNormHeldThreads / vectors), pixels(pixels), least(pixels / lanes), more(pixels % lanes) {}
+  __device__ __forceinline__ int count(int lane) const { return lane < lanes ? least + (lane < more) : 0; }
 };
-
-/** Sums of one part of a vector's channels, from what a warp's lanes hold of it: `count` pixels of this lane, `step` bytes apart. What
- *  differences are taken from is the mean of the lanes' first pixels, so that no single value decides how exact they are. */
-template <class T, bool kFirst> __device__ __forceinline__ HeldSums held_sums(const uint8_t* held, int step, int count, int border) {
-  const auto counts = [&](int i) { return kFirst ? i < border : i >= border; };
-  float v[8], first = 0.0f;
-  if (count > 0) {
-    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held), v);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) first += counts(i) ? v[i] : 0.0f;
-  }
-  const float lanes = sum_lanes<32>(count > 0 ? 1.0f : 0.0f);
-  HeldSums sums{sum_lanes<32>(first) / fmaxf(lanes * (kFirst ? border : 8 - border), 1.0f), 0.0f, 0.0f};
-#pragma unroll 4
-  for (int k = 0; k < count; ++k) {
-    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held + static_cast<int64_t>(k) * step), v);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const float d = counts(i) ? v[i] - sums.shift : 0.0f;
-      sums.sum += d;
-      sums.square = fmaf(d, d, sums.square);
-    }
-  }
-  return {sums.shift, sum_lanes<32>(sums.sum), sum_lanes<32>(sums.square)};
-}
-
-/** Their moments; values: how many they are of. */
-__device__ __forceinline__ float4 held_moments(const HeldSums& sums, float values) {
-  const float part = values > 0.0f ? sums.sum / values : 0.0f;
-  return make_float4(sums.shift + part, fmaxf(fmaf(-sums.sum, part, sums.square), 0.0f), values, 0.0f);
-}
-
-/** How the warps of a block share the vectors of a set: `parts` of them each takes every parts-th run of 32 pixels of one. */
-__device__ __forceinline__ int held_parts(int vectors) { return max(kHeldWarps / vectors, 1); }
-
-/** The moments of each part of each vector, of its first group and of the next. */
-template <class T>
-__device__ __forceinline__ void held_measure(const uint8_t* shared, int vectors, int pixels, int groupChannels, float4 (&found)[2][32]) {
-  constexpr int kVectorBytes = 8 * sizeof(T);
-  const int parts = held_parts(vectors), lane = threadIdx.x % 32;
-  for (int task = threadIdx.x / 32; task < vectors * parts; task += kHeldWarps) {
-    const int vector = task / parts, first = task % parts * 32, stride = parts * 32;
-    const int mine = max((pixels - first - lane + stride - 1) / stride, 0);
-    const HeldVector place(vector, groupChannels);
-    const uint8_t* held = shared + ((first + lane) * vectors + vector) * kVectorBytes;
-    const float count = sum_lanes<32>(static_cast<float>(mine));
-    const int step = stride * vectors * kVectorBytes;
-    const HeldSums sums = held_sums<T, true>(held, step, mine, place.border);
-    if (lane == 0) found[0][task] = held_moments(sums, count * place.border);
-    if (place.border == 8) continue;
-    const HeldSums next = held_sums<T, false>(held, step, mine, place.border);
-    if (lane == 0) found[1][task] = held_moments(next, count * (8 - place.border));
-  }
-}
-
-/** A warp's moments of group `g` of the set over the whole block, by butterflies. */
-__device__ __forceinline__ Moments held_group_moments(int g, int vectors, int groupChannels, const float4 (&found)[2][32]) {
-  const int parts = held_parts(vectors), begin = g * groupChannels, end = begin + groupChannels;
-  const int firstVector = begin / 8, count = ((end - 1) / 8 - firstVector + 1) * parts, lane = threadIdx.x % 32;
-  float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  // A group that begins inside a vector is that vector's next one.
-  if (lane < count) v = found[lane < parts && begin % 8 != 0 ? 1 : 0][firstVector * parts + lane];
-  const float total = sum_lanes<32>(v.z), around = __shfl_sync(0xffffffffu, v.x, 0);
-  const float mean = around + sum_lanes<32>(v.z * (v.x - around)) / fmaxf(total, 1.0f);
-  return {mean, sum_lanes<32>(fmaf(v.z * (v.x - mean), v.x - mean, v.y)), total};
-}
-
-/** Moments of a group over all blocks of the cluster, merged in their order. */
-__device__ __forceinline__ Moments held_cluster_moments(uint32_t place, int numBlocks) {
-  float4 v[kMostHeldBlocks];
-#pragma unroll
-  for (int block = 0; block < kMostHeldBlocks; ++block)
-    if (block < numBlocks) v[block] = ptx::load_cluster16(ptx::map_to_block(place, block));
-  Moments m{0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int block = 0; block < kMostHeldBlocks; ++block)
-    if (block < numBlocks) m = merge(m, {v[block].x, v[block].y, v[block].z});
-  return m;
-}
 
 /** Weights and biases of a thread's channels. */
 struct HeldAffine {
@@ -123,96 +44,237 @@ __device__ __forceinline__ void held_load(const void* data, int type, int c, flo
   for (int i = 0; i < 8; ++i) v[i] = load_any(data, type, c + i);
 }
 
-/** Normalises, activates and stores what a thread holds. statistics: mean and 1/deviation of the set's groups. */
-template <class T, bool kCodes>
-__device__ __forceinline__ void held_apply(const NormHeldParams& p, const float2* statistics, const HeldAffine& affine, const uint8_t* held,
-                                           int stride, int count, int64_t pixel, int step, int vector, int c) {
-  const HeldVector place(vector, p.groupChannels);
-  const float2 here = statistics[place.group], next = statistics[place.border < 8 ? place.group + 1 : place.group];
-  float mean[8], scale[8];
+/** Eight elements that may have been written while this launch was on its way. */
+template <class T> __device__ __forceinline__ void read_held(const T* p, Raw8<T>& raw) {
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(T) / 2); ++i) raw.q[i] = reinterpret_cast<const uint4*>(p)[i];
+}
+
+/** Has the compiler forget what it unpacked: kept from the moments to the results, floats would take twice the registers. */
+template <class T, int kHeld> __device__ __forceinline__ void keep_packed(Raw8<T> (&held)[kHeld]) {
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k)
+#pragma unroll
+    for (uint4& q : held[k].q) asm volatile("" : "+r"(q.x), "+r"(q.y), "+r"(q.z), "+r"(q.w));
+}
+
+/** Mean and squared deviations of `values` numbers from their sums around `shift`. */
+__device__ __forceinline__ float2 held_moments(float shift, float sum, float square, int values) {
+  const float part = __fdividef(sum, static_cast<float>(max(values, 1)));
+  return make_float2(shift + part, fmaxf(fmaf(-sum, part, square), 0.0f));
+}
+
+/** Numbers of a vector's first group and of the next one. */
+struct HeldPair {
+  float first = 0.0f, next = 0.0f;
+  __device__ __forceinline__ void add(bool isFirst, float value) {
+    first += isFirst ? value : 0.0f;
+    next += isFirst ? 0.0f : value;
+  }
+};
+
+/** Moments of what a thread holds of its vector's first group, found[0], and of the next one, found[1]. Differences are taken from the
+ *  mean of the thread's first pixel. */
+template <class T, int kHeld>
+__device__ __forceinline__ void held_measure(const Raw8<T> (&held)[kHeld], int count, int border, float2 (&found)[2]) {
+  float v[8], sum[8] = {}, square[8] = {};
+  HeldPair shift, sums, squares;
+  unpack_raw8<T>(held[0], v);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) shift.add(i < border, v[i]);
+  shift.first /= border;
+  shift.next /= max(8 - border, 1);
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k) {
+    if (k >= count) continue;
+    unpack_raw8<T>(held[k], v);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float d = v[i] - (i < border ? shift.first : shift.next);
+      sum[i] += d;
+      square[i] = fmaf(d, d, square[i]);
+    }
+  }
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const float2 s = i < place.border ? here : next;
-    mean[i] = s.x;
-    scale[i] = s.y * affine.weight[i];
+    sums.add(i < border, sum[i]);
+    squares.add(i < border, square[i]);
   }
-  const float inverse = kCodes ? __frcp_rn(*p.yScale) : 0.0f;
-  using Y = std::conditional_t<kCodes, uint8_t, T>;
-  Y* y = static_cast<Y*>(p.y) + pixel * p.yPitch + c;
-#pragma unroll 2
-  for (int k = 0; k < count; ++k) {
-    float v[8];
-    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(held + static_cast<int64_t>(k) * stride), v);
+  found[0] = held_moments(shift.first, sums.first, squares.first, count * border);
+  found[1] = held_moments(shift.next, sums.next, squares.next, count * (8 - border));
+}
+
+/** A warp's moments of group `g` of the set over the whole block, by butterflies. found: of each thread, by vector and lane. */
+__device__ __forceinline__ Moments held_group_moments(int g, int groupChannels, const HeldLanes& share,
+                                                      const float2 (&found)[2][kNormHeldThreads]) {
+  const int begin = g * groupChannels, end = begin + groupChannels, firstVector = begin / 8, lane = threadIdx.x & 31;
+  const float count = static_cast<float>(share.pixels) * groupChannels;
+  // Calls body(moments, how many numbers they are of) for this lane's part. A group that begins inside a vector is that vector's next one.
+  const auto for_each = [&](auto&& body) {
+    for (int vector = firstVector; 8 * vector < end; ++vector) {
+      const float2* of = found[vector == firstVector && begin % 8 != 0 ? 1 : 0] + vector * share.lanes;
+      const int width = min(end, 8 * vector + 8) - max(begin, 8 * vector);
+#pragma unroll 4
+      for (int i = lane; i < share.lanes; i += 32) body(of[i], static_cast<float>(width * share.count(i)));
+    }
+  };
+  const float around = found[begin % 8 != 0 ? 1 : 0][firstVector * share.lanes].x;
+  float sum = 0.0f, deviations = 0.0f;
+  for_each([&](float2 m, float values) { sum = fmaf(values, m.x - around, sum); });
+  const float mean = around + sum_lanes<32>(sum) / fmaxf(count, 1.0f);
+  for_each([&](float2 m, float values) { deviations += fmaf(values * (m.x - mean), m.x - mean, m.y); });
+  return {mean, sum_lanes<32>(deviations), count};
+}
+
+/** A warp's mean and 1/deviation of a group from the moments of all blocks, of which each lane has one, or an empty one. */
+__device__ __forceinline__ float2 held_statistics(float4 m, float eps) {
+  const float around = __shfl_sync(0xffffffffu, m.x, 0), count = sum_lanes<kMostHeldBlocks>(m.z);
+  const float mean = around + sum_lanes<kMostHeldBlocks>(m.z * (m.x - around)) / count;
+  const float deviations = sum_lanes<kMostHeldBlocks>(fmaf(m.z * (m.x - mean), m.x - mean, m.y));
+  return make_float2(mean, 1.0f / sqrtf(deviations / count + eps));
+}
+
+/** What normalises a thread's channels: (x - mean) · scale + bias. */
+struct HeldMap {
+  float mean[8], scale[8];
+  __device__ __forceinline__ HeldMap(const HeldVector& place, const float2* statistics, const HeldAffine& affine) {
+    const float2 here = statistics[place.group], next = statistics[place.border < 8 ? place.group + 1 : place.group];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = fmaf(v[i] - mean[i], scale[i], affine.bias[i]);
-    activate(v, p.act);
-    if constexpr (kCodes) store_codes<8>(y + static_cast<int64_t>(k) * step * p.yPitch, v, inverse, p.isInt8);
-    else store8(y + static_cast<int64_t>(k) * step * p.yPitch, v);
+    for (int i = 0; i < 8; ++i) {
+      const float2 s = i < place.border ? here : next;
+      mean[i] = s.x;
+      scale[i] = s.y * affine.weight[i];
+    }
+  }
+};
+
+/** Where a thread's results go. */
+template <class Y> struct HeldTarget {
+  Y* y;
+  int64_t step;  // elements from one of its pixels to the next
+  float inverse;   // of the scale of codes
+  bool isInt8;
+};
+
+/** Normalises a vector, activates it by `act` and stores it as the thread's k-th. */
+template <bool kCodes, class T, class Y, class Act>
+__device__ __forceinline__ void held_finish(const Raw8<T>& raw, int k, const HeldMap& map, const HeldAffine& affine,
+                                            const HeldTarget<Y>& to, Act&& act) {
+  float v[8];
+  unpack_raw8<T>(raw, v);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = fmaf(v[i] - map.mean[i], map.scale[i], affine.bias[i]);
+  act(v);
+  if constexpr (kCodes) store_codes<8>(to.y + k * to.step, v, to.inverse, to.isInt8);
+  else store8(to.y + k * to.step, v);
+}
+
+/** Does that with all that a thread holds. The usual activations have loops of their own; others read x again, so that their code is there
+ *  once. */
+template <bool kCodes, class T, class Y, int kHeld>
+__device__ __forceinline__ void held_apply(int act, const Raw8<T> (&held)[kHeld], int count, const SourceColumn<T>& column, int64_t lanes,
+                                           const HeldMap& map, const HeldAffine& affine, const HeldTarget<Y>& to) {
+  const auto all = [&](auto&& activation) {
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k)
+      if (k < count) held_finish<kCodes>(held[k], k, map, affine, to, activation);
+  };
+  if (act == kSilu) {
+    all([](float (&v)[8]) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] = silu(v[i]);
+    });
+  } else if (act == kNone) {
+    all([](float (&)[8]) {});
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < count; ++k) {
+      Raw8<T> raw;
+      read_held(column.data + k * lanes * column.pitch, raw);
+      held_finish<kCodes>(raw, k, map, affine, to, [&](float (&v)[8]) { activate(v, act); });
+    }
   }
 }
 
-/** Shared: a vector of each thread's pixels, [pixels, vectors]. */
-template <class T, bool kCodes> __device__ __forceinline__ void norm_held(const NormHeldParams& p) {
-  extern __shared__ __align__(16) uint8_t heldShared[];
-  constexpr int kVectorBytes = 8 * sizeof(T);
-  __shared__ __align__(16) float4 found[2][32];
-  __shared__ __align__(16) float4 moments[kMostHeldGroups];
+/** kVectors: of 16 bits, that a thread holds at most. */
+template <class T, bool kCodes, int kVectors> __device__ __forceinline__ void norm_held(const NormHeldParams& p) {
+  constexpr int kHeld = kVectors * 2 / static_cast<int>(sizeof(T));
+  using Y = std::conditional_t<kCodes, uint8_t, T>;
+  begin_next_launch();
+  __shared__ float2 found[2][kNormHeldThreads];
+  __shared__ __align__(16) float4 moments[kMostHeldBlocks][kMostHeldGroups];
   __shared__ float2 statistics[kMostHeldGroups];
   const int numBlocks = static_cast<int>(ptx::cluster_num_blocks()), rank = static_cast<int>(ptx::cluster_block_rank());
+  // Nothing is pushed to a block that has not begun.
+  if (numBlocks > 1) ptx::cluster_arrive();
   const int numSets = (p.source.channels + p.source.channels2) / p.setChannels, item = blockIdx.x / numBlocks;
-  const int row = item / numSets, set = item % numSets, vectors = p.setChannels / 8, lanes = kNormHeldThreads / vectors;
+  const int row = item / numSets, set = item % numSets, vectors = p.setChannels / 8, groups = p.setChannels / p.groupChannels;
+  const int first = rank * p.blockPixels;
+  const HeldLanes share(max(min(p.blockPixels, p.rowPixels - first), 0), vectors);
   const int vector = threadIdx.x % vectors, lane = threadIdx.x / vectors, c = set * p.setChannels + 8 * vector;
-  const int first = rank * p.blockPixels, pixels = max(min(p.blockPixels, p.rowPixels - first), 0);
-  const int count = lane < lanes ? max((pixels - lane + lanes - 1) / lanes, 0) : 0;
+  const int count = share.count(lane), warp = threadIdx.x / 32;
   const int64_t pixel = static_cast<int64_t>(row) * p.rowPixels + first + lane;
-  const SourceColumn<T> column = source_column<T>(p.source, pixel, c);
-  const int stride = lanes * vectors * kVectorBytes;
-  const uint8_t* held = heldShared + (lane * vectors + vector) * kVectorBytes;
-  const uint32_t place = shared_address(held);
-  for (int k = 0; k < count; ++k)
-#pragma unroll
-    for (int part = 0; part < kVectorBytes / 16; ++part)
-      ptx::copy16(place + k * stride + 16 * part, column.data + static_cast<int64_t>(k) * lanes * column.pitch + part * (16 / sizeof(T)),
-                  true);
-  ptx::copy_commit();
+  const HeldVector place(vector, p.groupChannels);
+  if (!p.constantWeights) await_results_before();
   HeldAffine affine;
   held_load(p.weight, p.weightType, c, affine.weight);
   held_load(p.bias, p.biasType, c, affine.bias);
-  ptx::copy_wait<0>();
+  if (p.constantWeights) await_results_before();
+
+  const SourceColumn<T> column = source_column<T>(p.source, pixel, c);
+  Raw8<T> held[kHeld] = {};
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k)
+    if (k < count) read_held(column.data + static_cast<int64_t>(k) * share.lanes * column.pitch, held[k]);
+  float2 ours[2];
+  held_measure(held, count, place.border, ours);
+  keep_packed(held);
+  if (lane < share.lanes)
+#pragma unroll
+    for (int part = 0; part < 2; ++part) found[part][vector * share.lanes + lane] = ours[part];
   __syncthreads();
 
-  held_measure<T>(heldShared, vectors, pixels, p.groupChannels, found);
-  __syncthreads();
-  const int groups = p.setChannels / p.groupChannels;
-  for (int g = threadIdx.x / 32; g < groups; g += kHeldWarps) {
-    const Moments m = held_group_moments(g, vectors, p.groupChannels, found);
-    if (threadIdx.x % 32 != 0) continue;
-    moments[g] = make_float4(m.mean, m.deviations, m.count, 0.0f);
-    if (numBlocks == 1) statistics[g] = make_float2(m.mean, 1.0f / sqrtf(m.deviations / m.count + p.eps));
+  if (numBlocks > 1) ptx::cluster_wait();
+  for (int g = warp; g < groups; g += kNormHeldThreads / 32) {
+    const Moments m = held_group_moments(g, p.groupChannels, share, found);
+    const float4 known = make_float4(m.mean, m.deviations, m.count, 0.0f);
+    const int to = threadIdx.x & 31;
+    if (to >= numBlocks) continue;
+    if (numBlocks > 1) ptx::store_cluster16(ptx::map_to_block(shared_address(&moments[rank][g]), to), known);
+    else moments[0][g] = known;
   }
   if (numBlocks > 1) {
     ptx::cluster_arrive();
     ptx::cluster_wait();
-    if (threadIdx.x < groups) {
-      const Moments m = held_cluster_moments(shared_address(moments + threadIdx.x), numBlocks);
-      statistics[threadIdx.x] = make_float2(m.mean, 1.0f / sqrtf(m.deviations / m.count + p.eps));
-    }
+  } else {
+    __syncthreads();
+  }
+  for (int g = warp; g < groups; g += kNormHeldThreads / 32) {
+    const int block = threadIdx.x & 31;
+    const float2 s = held_statistics(block < numBlocks ? moments[block][g] : make_float4(0.0f, 0.0f, 0.0f, 0.0f), p.eps);
+    if (block == 0) statistics[g] = s;
   }
   __syncthreads();
-  // A block may not leave while others still read its moments.
-  if (numBlocks > 1) ptx::cluster_arrive();
-  if (count > 0) held_apply<T, kCodes>(p, statistics, affine, held, stride, count, pixel, lanes, vector, c);
-  if (numBlocks > 1) ptx::cluster_wait();
+
+  const HeldTarget<Y> to{static_cast<Y*>(p.y) + pixel * p.yPitch + c, share.lanes * p.yPitch, kCodes ? __frcp_rn(*p.yScale) : 0.0f,
+                         p.isInt8 != 0};
+  if (count > 0) held_apply<kCodes>(p.act, held, count, column, share.lanes, HeldMap(place, statistics, affine), affine, to);
 }
 
 }  // namespace vd::device
 
-/** The kernels op_held_<dtype>, on architectures that have clusters; the file says `using namespace vd::device` before. */
+/** The kernels op_held_<dtype>_few and _many, by the vectors of a thread, on architectures that have clusters; the file says `using namespace vd::device`
+ *  before. */
 #if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
-#define VD_NORM_HELD(op, codes)                                                                        \
-  VD_KERNEL_OVERLAPPED(op##_held_f32, NormHeldParams, kNormHeldThreads, 1, (norm_held<float, codes>))  \
-  VD_KERNEL_OVERLAPPED(op##_held_f16, NormHeldParams, kNormHeldThreads, 2, (norm_held<__half, codes>)) \
-  VD_KERNEL_OVERLAPPED(op##_held_bf16, NormHeldParams, kNormHeldThreads, 2, (norm_held<__nv_bfloat16, codes>))
+#define VD_NORM_HELD_OF(op, type, name, codes)                                                                 \
+  VD_KERNEL(op##_held_##name##_few, NormHeldParams, kNormHeldThreads, kNormHeldFew.blocks,                     \
+            (norm_held<type, codes, kNormHeldFew.vectors>))                                \
+  VD_KERNEL(op##_held_##name##_many, NormHeldParams, kNormHeldThreads, kNormHeldMany.blocks,                   \
+            (norm_held<type, codes, kNormHeldMany.vectors>))
+#define VD_NORM_HELD(op, codes)                \
+  VD_NORM_HELD_OF(op, float, f32, codes)       \
+  VD_NORM_HELD_OF(op, __half, f16, codes)      \
+  VD_NORM_HELD_OF(op, __nv_bfloat16, bf16, codes)
 #else
 #define VD_NORM_HELD(op, codes)
 #endif

@@ -52,9 +52,16 @@ struct NormJoinParams {
   float eps;
 };
 
-/** Threads of a block that holds a part of a row. */
-inline constexpr int kNormHeldThreads = 512;
-/** The whole norm of rows that a cluster of blocks holds in shared memory. */
+/** Threads of a block that holds a part of a row, most blocks of a row, and most groups of a set: 256 channels by 4. */
+inline constexpr int kNormHeldThreads = 256, kMostHeldBlocks = 8, kMostHeldGroups = 64;
+/** Vectors of eight channels in 16 bits that a thread holds, at most, and blocks that a multiprocessor has registers for. */
+struct NormHeldShape {
+  int vectors, blocks;
+};
+inline constexpr NormHeldShape kNormHeldFew = {4, 3}, kNormHeldMany = {12, 2};
+/** The same of any type: the more bytes an element has, the fewer vectors. */
+constexpr int held_vectors(const NormHeldShape& shape, int elementBytes) { return shape.vectors * 2 / elementBytes; }
+/** The whole norm of rows that a cluster of blocks holds in registers. */
 struct NormHeldParams {
   NormSource source;
   const void* weight;
@@ -69,6 +76,7 @@ struct NormHeldParams {
   int32_t blockPixels;
   int32_t act, isInt8;
   float eps;
+  int32_t constantWeights;  // nothing on the device writes weights and biases while the kernel may run: they are loaded early
 };
 
 struct NormApplyParams {

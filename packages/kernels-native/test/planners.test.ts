@@ -298,8 +298,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(candidates(90)["group_norm of many rows"]).toEqual(["vector", "held"]);
       expect(candidates(90)["invariant group_norm"]).toEqual(["vector"]);
       expect(candidates(80).group_norm).toEqual(["vector"]);
-      expect(rejected(90, "group_norm of a large row").held).toMatch(
-        /^needs \d+ bytes of shared memory, a block has 106496$/,
+      expect(rejected(90, "group_norm of a large row").held).toBe(
+        "holds rows in the registers of 8 blocks, they have 262144 pixels",
       );
       expect(rejected(90, "group_norm of groups of two").held).toBe(
         "is for groups of 4, 8 or more channels, they have 2",
@@ -400,14 +400,16 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         expect(rows["bare norm and linear, handed on"]![0]).toBe("layer_norm_modulated_f16_l8c5: 1");
         expect(rows["norm and linear, handed on"]!.at(-1)).toBe(`${100 * 2048 * 4} bytes`);
       }
-      const few = (name: string) => candidates(90)[`norm of few and linear${name}, handed on`]![0];
-      expect([few(""), few(", invariant")]).toEqual(["layer_norm_f16_wide: 1", "layer_norm_f16_l32c5: 1"]);
+      // The same bits, however many rows: few of them have their weights ready.
+      for (const name of ["", ", invariant"])
+        expect(candidates(90)[`norm of few and linear${name}, handed on`]![0]).toBe(
+          "layer_norm_f16_f16_ready_l32c5: 1",
+        );
     });
 
     test("on Hopper go to warpgroups whose rows begin at different times where heads are large and keys not many", () => {
       const first = (dim: number, keys: number) => candidates(90)[`half attention d${dim} to ${keys}`]![0];
-      expect(first(40, 77)).toBe("sm90_staggered_d48");
-      expect(first(40, 4096)).toBe("sm90_d48");
+      expect(candidates(90)["invariant half attention d40 to 77"]![0]).toBe("sm90_staggered_d48");
       expect(first(80, 77)).toBe("sm90_staggered_d80");
       expect(first(80, 2048)).toBe("sm90_staggered_d80");
       expect(first(80, 4096)).toBe("sm90_range_d80");
@@ -420,6 +422,24 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         "sm90_block_d128",
       ]);
       expect(rejected(90, "causal attention")["sm90_block_*"]).toBe("has no causal mask");
+    });
+
+    test("on Hopper have four warpgroups for slim heads where their rounds have no more rows", () => {
+      const first = (name: string) => candidates(90)[`half attention d40 ${name}`]![0];
+      expect(first("to 77")).toBe("sm90_slim_d40");
+      expect(first("to 4096")).toBe("sm90_slim_d40");
+      // 152 tiles of 256 rows are two rounds of 100 multiprocessors, and so are 200 tiles of 192.
+      expect(first("of 4800")).toBe("sm90_d48");
+      expect(candidates(90)["invariant half attention d40 to 77"]).toContain("sm90_slim_d40");
+      expect(candidates(90)["half attention d64"]!.join()).not.toContain("slim");
+    });
+
+    test("on Hopper take small blocks for heads above 128, and divide their keys", () => {
+      expect(candidates(90)["half attention d160 to 77"]![0]).toBe("sm90_block_d160");
+      expect(candidates(90)["half attention d160 to 4096"]!.slice(0, 2)).toEqual(["sm90_split_d160", "sm90_block_d160"]);
+      expect(rejected(90, "half attention d160 to 77")["sm90_staggered_*"]).toBe(
+        "is for heads of at most 128, the row has heads of 160",
+      );
     });
 
     test("on Hopper have three warpgroups for small heads where their rounds take less time", () => {
@@ -592,9 +612,16 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rejected(90, "half attention d40 to 77")).toMatchObject({ sm90_split_d48: "is for more than 256 keys" });
     });
 
-    test("of few rows give each a block, unless bits may not depend on how many there are", () => {
-      expect(found(90)["layer_norm few"]!.variants[0]).toBe("layer_norm_f16_wide");
-      expect(found(90)["invariant layer_norm few"]!.variants[0]).toBe("layer_norm_f16_l32c5");
+    test("of few rows have weights of their own type, or float32, ready", () => {
+      expect(found(90)["layer_norm few"]!.variants[0]).toBe("layer_norm_f16_f16_ready_l32c5");
+      expect(found(90)["layer_norm few, float32 weights"]!.variants[0]).toBe("layer_norm_f16_f32_ready_l32c5");
+      const reason = (name: string, kernel: string) => found(90)[name]!.rejected[kernel];
+      expect(reason("layer_norm few, other weights", "layer_norm_f16_bf16_ready_l32c5")).toBe(
+        "weight is neither of x's type nor float32",
+      );
+      expect(reason("layer_norm of many rows", "layer_norm_f16_f16_ready_l32c5")).toBe(
+        "is for 8192 rows at most, x has 8193",
+      );
     });
 
     test("of expressions by program, types and addresses", () => {
@@ -724,12 +751,11 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["group_norm_stats odd"]).toEqual({ variants: ["scalar"], rejected: { vector: odd } });
       expect(rows.group_norm!.rejected).toHaveProperty("scalar");
       expect(rows.layer_norm).toEqual({
-        variants: ["layer_norm_f16_l16c5", "layer_norm_f16_block"],
+        variants: ["layer_norm_f16_f16_ready_l16c5", "layer_norm_f16_l16c5", "layer_norm_f16_block"],
         rejected: {
           layer_norm_f16_l8c5: "holds 320 channels, a row has 640",
           layer_norm_f16_l32c5: "has more room than a row needs",
           layer_norm_f16_l32c8: "has more room than a row needs",
-          layer_norm_f16_wide: "is for multiples of 256 channels, x has 640",
         },
       });
       expect(rows["pointwise odd"]!.rejected).toEqual({

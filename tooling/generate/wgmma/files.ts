@@ -10,6 +10,9 @@ const SHARED_TRANSPOSED_WIDTHS = [256];
  *  ones or without, and rows that stay in registers. */
 const REGISTER_SHAPES = [
   [32, 0],
+  [16, 1],
+  [32, 1],
+  [40, 1],
   [64, 1],
   [48, 1],
   [72, 1],
@@ -18,6 +21,7 @@ const REGISTER_SHAPES = [
   [128, 1],
   [128, 0],
   [160, 0],
+  [160, 1],
   [256, 1],
 ] as const;
 /** Widths of products of 8-bit operands, both in shared memory with their reductions contiguous, as is all that there is. */

@@ -40,9 +40,11 @@ export const tiles: Case[] = [
   tiled("all keys", [1, 2, 129, 140, 1, 128], { fk: 1 }),
   tiled("all keys, head of 80", [1, 1, 130, 257, 1, 80]),
   tiled("all keys, head of 72", [1, 1, 40, 130, 2, 72], {}, "bf16"),
+  tiled("all keys, heads of 160", [1, 2, 130, 257, 2, 160], { fk: 1 }),
+  tiled("all keys, heads of 136", [1, 1, 70, 130, 2, 136], {}, "bf16"),
   tiled("one key", [1, 1, 130, 1, 1, 64]),
   // Few queries and many keys, which warpgroups divide: the last ones of a tile or of a part are few.
-  ...([40, 64, 80, 96, 128] as const).map((head) =>
+  ...([40, 64, 80, 96, 128, 160] as const).map((head) =>
     tiled(`keys in parts, head of ${head}`, [1, 2, 70, head === 64 ? 1153 : 600, 1, head], { fk: 1 }),
   ),
   tiled("keys in parts, heads of 48", [2, 1, 130, 385, 2, 48], {}, "bf16"),

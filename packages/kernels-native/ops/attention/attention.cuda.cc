@@ -1,12 +1,14 @@
 #include "../../native/generated/op_planners.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 
 #include "../../native/cuda/planning/matmul_sm90.h"
 #include "attention_plans.h"
 #include "attention_range.h"
+#include "attention_slim.h"
 
 namespace vd {
 
@@ -75,6 +77,8 @@ cuda::Reason sm90_reason(const AttentionArgs& a, const cuda::DeviceInfo& device)
 /** Channels of the heads that there are kernels for, up to so many each, and query rows of their tiles. */
 constexpr int64_t kSmallHeads[] = {16, 32, 48, 64};
 constexpr int kSmallHeadsRows = 192;
+/** The same of the kernel whose time is that of powers. */
+constexpr int64_t kSlimHeads[] = {16, 32, 40, 48};
 
 /** Why the kernel for heads of more than `below` and up to `dim` channels cannot do the row. */
 cuda::Reason small_heads_reason(const AttentionArgs& a, int64_t below, int64_t dim, const cuda::DeviceInfo& device) {
@@ -107,6 +111,31 @@ cuda::Variant small_heads_variant(const AttentionArgs& a, int64_t dim, const cud
   return {"sm90_d" + std::to_string(dim), 0, {}, {std::move(launch)}};
 }
 
+cuda::Variant slim_variant(const AttentionArgs& a, int64_t dim, const cuda::DeviceInfo& device) {
+  const AttentionSm90Params p = sm90_params(a, kSlimRows);
+  cuda::Launch launch;
+  launch.symbol = "attention_sm90_slim_" + cuda::type_name(a.q.dtype) + "_d" + std::to_string(dim);
+  launch.block = kSlimThreads;
+  launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
+  launch.overlapped = true;
+  launch.sharedBytes = kSlimSharedBytes;
+  launch.set_params(p);
+  launch.maps.push_back(attention_head_map(offsetof(AttentionSm90Params, q), a.q, a.heads, kSlimRows));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionSm90Params, k), a.k, a.heads, kSlimKeys));
+  launch.maps.push_back(attention_head_map(offsetof(AttentionSm90Params, v), a.v, a.heads, kSlimKeys));
+  return {"sm90_slim_d" + std::to_string(dim), 0, {}, {std::move(launch)}};
+}
+
+/** Adds the kernel for the row's heads: the narrowest. */
+void add_slim_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  int64_t below = 0;
+  for (const int64_t dim : kSlimHeads) {
+    if (out.allows({"sm90_slim_d", std::to_string(dim)}, small_heads_reason(a, below, dim, device)))
+      out.add(slim_variant(a, dim, device));
+    below = dim;
+  }
+}
+
 /** Adds the kernel for the row's heads: the narrowest. */
 void add_small_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   int64_t below = 0;
@@ -117,7 +146,18 @@ void add_small_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cud
   }
 }
 
-/** Whether it goes before blocks for part of the keys: smaller heads where keys are many; heads of 64 but where its tiles leave half of the
+/** Whether it goes first: rounds of the device's blocks have no more rows than those of other tiles do. Measured on an H100
+ * (docs/kernels/attention.md). */
+bool slim_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  if (a.q.channels() / a.heads > std::rbegin(kSlimHeads)[0]) return false;
+  const auto rows = [&](int64_t tile) {
+    const int64_t tiles = cuda::ceil_div(a.q.dim(2), tile) * a.q.dim(0) * a.q.dim(1) * a.heads;
+    return cuda::ceil_div(tiles, device.numSms) * tile;
+  };
+  return rows(kSlimRows) <= std::min(rows(kSmallHeadsRows), rows(kStaggeredRows));
+}
+
+/** Whether tiles of 192 rows go before blocks for part of the keys: smaller heads where keys are many; heads of 64 but where its tiles leave half of the
  * multiprocessors idle and the choice may depend on their number. Measured on an H100: 1,024 tokens of 10 heads 18 us, in small blocks
  * 15. */
 bool small_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device, bool varies) {
@@ -166,6 +206,8 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   if (split) add_split_attention(a, device, out);
   // First what is faster where both can: also for short sequences, whose tiles of 192 rows are emptier.
   const bool smallHeads = small_heads_win(a, device, !out.variance_reason());
+  const bool slim = !few && !out.variance_reason() && slim_heads_win(a, device);
+  if (slim) add_slim_heads(a, device, out);
   if (smallHeads) add_small_heads(a, device, out);
   if (out.allows({"sm90_d512"}, d512_reason(a, device))) out.add(sm90_d512(a));
   if (!few) {
@@ -176,6 +218,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   if (few) add_range_attention(a, device, out);
   else add_block_attention(a, device, false, out);
   if (!smallHeads) add_small_heads(a, device, out);
+  if (!slim) add_slim_heads(a, device, out);
   if (!split) add_split_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;

@@ -11,7 +11,8 @@ using namespace vd::device;
   VD_BLOCK(type, name, 1, 64)    \
   VD_BLOCK(type, name, 2, 80)    \
   VD_BLOCK(type, name, 3, 96)    \
-  VD_BLOCK(type, name, 4, 128)
+  VD_BLOCK(type, name, 4, 128)   \
+  VD_BLOCK(type, name, 5, 160)
 
 VD_BLOCK_ALL(__half, f16)
 VD_BLOCK_ALL(__nv_bfloat16, bf16)

@@ -13,7 +13,8 @@ using namespace vd::device;
   VD_SPLIT(type, name, 2, d64x2) \
   VD_SPLIT(type, name, 3, d80)   \
   VD_SPLIT(type, name, 4, d96)   \
-  VD_SPLIT(type, name, 5, d128)
+  VD_SPLIT(type, name, 5, d128)  \
+  VD_SPLIT(type, name, 6, d160)
 
 VD_SPLIT_ALL(__half, f16)
 VD_SPLIT_ALL(__nv_bfloat16, bf16)

@@ -14,8 +14,8 @@ struct RowShape {
 };
 constexpr RowShape kRowShapes[] = {{8, 5}, {16, 5}, {32, 5}, {32, 8}};
 
-/** Rows up to which each has a block of its own: more fill the device with warps that own one, which wait less for each other. */
-constexpr int64_t kMostWideRows = 1024;
+/** Rows up to which weights and biases are in registers before a row is read: more rows hide their loads behind each other. */
+constexpr int64_t kMostReadyRows = 8192;
 
 /** Why rows cannot be kept in registers as vectors of eight. */
 cuda::Reason vector_reason(const LayerNormArgs& a) {
@@ -34,14 +34,14 @@ cuda::Reason general_reason(const LayerNormArgs& a) {
                          cuda::if_so(a.x.channels() > most, {"keeps # channels in registers, x has #", {most, a.x.channels()}})});
 }
 
-/** Why a row of the result is not given to a block that takes it in one go. */
-cuda::Reason wide_reason(const LayerNormArgs& a) {
-  constexpr int64_t kWarp = 32 * 8, kMost = vd::device::kLayerNormWideThreads * 8;
-  const int64_t channels = a.x.channels();
-  return cuda::first_of({cuda::if_so(!cuda::is_16_bit(a.x.dtype), {"is not of a 16-bit float type", {}, "x"}), vector_reason(a),
-                         cuda::if_so(channels % kWarp != 0, {"is for multiples of # channels, x has #", {kWarp, channels}}),
-                         cuda::if_so(channels > kMost, {"holds # channels, a row has #", {kMost, channels}}),
-                         cuda::if_so(a.x.pixels() > kMostWideRows, {"is for # rows at most, x has #", {kMostWideRows, a.x.pixels()}})});
+/** Why weights and biases do not stand in registers before rows are read. */
+cuda::Reason ready_reason(const LayerNormArgs& a, const RowShape& shape) {
+  const DType type = a.x.dtype, weights = a.weight.dtype;
+  return cuda::first_of({cuda::if_so(!cuda::is_16_bit(type), {"is not of a 16-bit float type", {}, "x"}),
+                         cuda::if_so(weights != a.bias.dtype, {"has another type than weight", {}, "bias"}),
+                         cuda::if_so(weights != type && weights != DType::f32, {"is neither of x's type nor float32", {}, "weight"}),
+                         cuda::if_so(shape.chunks > 5, {"holds # channels", {kRowShapes[2].lanes * kRowShapes[2].chunks * 8}}),
+                         cuda::if_so(a.x.pixels() > kMostReadyRows, {"is for # rows at most, x has #", {kMostReadyRows, a.x.pixels()}})});
 }
 
 }  // namespace
@@ -65,30 +65,30 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
   p.weightType = static_cast<int32_t>(a.weight.dtype);
   p.biasType = static_cast<int32_t>(a.bias.dtype);
   p.eps = a.eps;
+  p.constantWeights = a.weight.constant && a.bias.constant;
   const cuda::Reason unaligned = vector_reason(a);
   const std::string prefix = "layer_norm_" + cuda::type_name(a.x.dtype) + "_";
   cuda::Launch launch;
   launch.overlapped = device.smVersion >= 90;
   launch.set_params(p);
-  const bool wide = out.allows({prefix, "wide"}, cuda::first_of({out.variance_reason(), wide_reason(a)}));
-  if (wide) {
-    launch.symbol = prefix + "wide";
-    launch.block = static_cast<uint32_t>(p.channels / 8);
-    launch.grid[0] = static_cast<uint32_t>(p.rows);
-    out.add({launch.symbol, 0, {}, {launch}});
-  }
   bool found = false;
   for (const RowShape& shape : kRowShapes) {
-    const std::string name = prefix + "l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
+    std::string rows = "l";
+    rows += std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
+    const std::string name = prefix + rows;
     const int64_t most = shape.lanes * shape.chunks * 8;
     if (!out.allows({name},
                     cuda::first_of({unaligned, cuda::if_so(p.channels > most, {"holds # channels, a row has #", {most, p.channels}}),
                                     cuda::if_so(found, {"has more room than a row needs"})})))
       continue;
-    launch.symbol = name;
     launch.block = cuda::token_norm_threads(p.rows, shape.lanes, device);
     launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.rows * shape.lanes, launch.block));
-    out.add({launch.symbol, 0, {}, {launch}});
+    const std::string ready = prefix + cuda::type_name(a.weight.dtype) + "_ready_" + rows;
+    for (const std::string& symbol : {ready, name}) {
+      if (symbol == ready && !out.allows({ready}, ready_reason(a, shape))) continue;
+      launch.symbol = symbol;
+      out.add({symbol, 0, {}, {launch}});
+    }
     found = true;
   }
   launch.symbol = prefix + "block";

@@ -12,9 +12,10 @@ struct LayerNormParams {
   int64_t rows, pitch, yPitch;
   int32_t channels, weightType, biasType;
   float eps;
+  int32_t constantWeights;  // nothing on the device writes weights and biases while the kernel may run: they are loaded early
 };
 
-/** Most threads of a block that has a row, eight channels each. */
-inline constexpr int kLayerNormWideThreads = 256;
+/** Most threads of a block of few rows. */
+inline constexpr int kLayerNormReadyThreads = 256;
 
 }  // namespace vd::device

@@ -459,12 +459,15 @@ void print_attention(const cuda::DeviceInfo& device) {
                                   {96, 4096},
                                   {128, 512},
                                   {128, 1024},
-                                  {128, 4096}}) {
+                                  {128, 4096},
+                                  {160, 77},
+                                  {160, 4096}}) {
     AttentionArgs cross = attention(4096, 16 * dim, DType::f16);
     cross.heads = 16;
     cross.k = cross.v = tensor({1, 1, keys, 16 * dim}, DType::f16);
     const std::string name = "half attention d" + std::to_string(dim) + " to " + std::to_string(keys);
     print(name.c_str(), attention_cuda_variants(cross, device, kExplain));
+    if (keys == 77) print(("invariant " + name).c_str(), attention_cuda_variants(cross, device, kInvariant));
   }
   AttentionArgs fewTiles = attention(1024, 5 * 64, DType::f16);
   fewTiles.heads = 5;
@@ -476,6 +479,9 @@ void print_attention(const cuda::DeviceInfo& device) {
   AttentionArgs shorter = attention(512, 16 * 40, DType::f16);
   shorter.heads = 16;
   print("half attention d40 of 512", attention_cuda_variants(shorter, device, kExplain));
+  AttentionArgs longer = attention(4800, 8 * 40, DType::f16);
+  longer.heads = 8;
+  print("half attention d40 of 4800", attention_cuda_variants(longer, device, kExplain));
   const auto forward = [&](const char* name, const AttentionArgs& args) { print(name, attention_cuda_variants(args, device, kExplain)); };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const std::string name = " of " + std::string(kDTypeNames[static_cast<int>(type)]);
@@ -608,6 +614,11 @@ void print_elementwise(const cuda::DeviceInfo& device) {
   print("seldom expression without text", elementwise_cuda_variants(elementwise({a, b, c, div, add, exp}, 640), bare, kExplain));
 }
 
+LayerNormArgs with_weights(LayerNormArgs a, DType type) {
+  a.weight = a.bias = tensor({a.x.channels()}, type);
+  return a;
+}
+
 void print_token_norms(const cuda::DeviceInfo& device) {
   LayerNormArgs norm{};
   norm.x = norm.y = tensor({1, 2, 100, 640}, DType::f16);
@@ -617,7 +628,10 @@ void print_token_norms(const cuda::DeviceInfo& device) {
   few.x = few.y = tensor({1, 1, 257, 1280}, DType::f16);
   few.weight = few.bias = tensor({1280}, DType::f16);
   print("layer_norm few", layer_norm_cuda_variants(few, device, kExplain));
-  print("invariant layer_norm few", layer_norm_cuda_variants(few, device, kInvariant));
+  print("layer_norm few, other weights", layer_norm_cuda_variants(with_weights(few, DType::bf16), device, kExplain));
+  print("layer_norm few, float32 weights", layer_norm_cuda_variants(with_weights(few, DType::f32), device, kExplain));
+  few.x = few.y = tensor({1, 1, 8193, 1280}, DType::f16);
+  print("layer_norm of many rows", layer_norm_cuda_variants(few, device, kExplain));
   norm.scale = tensor({1, 2, 1, 640}, DType::f32);
   norm.scale.pitch = 644;
   print("layer_norm scale on gaps", layer_norm_cuda_variants(norm, device, kExplain));

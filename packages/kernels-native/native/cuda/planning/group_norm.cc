@@ -67,9 +67,10 @@ Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const
   return launch;
 }
 
-/** How a cluster holds a row: channels and pixels of a block, and blocks. */
+/** How a cluster holds a row: channels and pixels of a block, blocks, and which kernel, if any. */
 struct HeldShape {
-  int64_t setChannels = 0, rowPixels = 0, blockPixels = 0, numBlocks = 0, bytes = 0;
+  int64_t setChannels = 0, rowPixels = 0, blockPixels = 0, numBlocks = 0;
+  const NormHeldShape* kernel = nullptr;
 };
 
 /** The least set of whole groups and whole vectors that is read in pieces of 64 bytes or more; 0 if there is none. */
@@ -85,35 +86,44 @@ int64_t held_channels(int64_t channels, int64_t groupChannels, int64_t elementBy
   return best;
 }
 
-/** Blocks follow from the row alone: as many as two rows fill a device with. */
+/** The fewest blocks, each of them a power of two, whose threads hold a row in so many vectors; more than there may be where none do. */
+int64_t held_blocks(int64_t rowPixels, int64_t lanes, int64_t vectors) {
+  int64_t blocks = 1;
+  while (blocks <= kMostHeldBlocks && ceil_div(ceil_div(rowPixels, blocks), lanes) > vectors) blocks *= 2;
+  return blocks;
+}
+
+/** Blocks follow from the row alone: few vectors a thread where two rows then fill a device three times at most, else many. Measured on
+ *  an H100: docs/kernels/group_norm.md. */
 HeldShape held_shape(const GroupNormOperands& a, const NormSource& source, int framesPerRow) {
-  constexpr int64_t kLeastBlockBytes = 4 << 10, kMostBlockBytes = 48 << 10, kRowBlocks = 64, kMostBlocks = 8;
-  const int64_t channels = source.channels + source.channels2, elementBytes = bytes_of(a.x.dtype);
+  constexpr int64_t kRowBlocks = 128;
+  const int64_t channels = source.channels + source.channels2;
+  const int elementBytes = bytes_of(a.x.dtype);
   HeldShape shape;
   shape.setChannels = held_channels(channels, channels / a.groups, elementBytes);
   shape.rowPixels = int64_t{source.pixels} * framesPerRow;
   if (shape.setChannels == 0) return shape;
-  const int64_t pixelBytes = shape.setChannels * elementBytes, rowBytes = shape.rowPixels * pixelBytes, sets = channels / shape.setChannels;
-  const auto wants_more = [&](int64_t blocks) {
-    return rowBytes > blocks * kMostBlockBytes || (sets * blocks < kRowBlocks && rowBytes >= 2 * blocks * kLeastBlockBytes);
-  };
-  shape.numBlocks = 1;
-  while (shape.numBlocks < kMostBlocks && wants_more(shape.numBlocks)) shape.numBlocks *= 2;
-  shape.blockPixels = ceil_div(shape.rowPixels, shape.numBlocks);
-  shape.bytes = shape.blockPixels * pixelBytes;
+  const int64_t lanes = kNormHeldThreads * 8 / shape.setChannels, sets = channels / shape.setChannels;
+  for (const NormHeldShape* kernel : {&kNormHeldFew, &kNormHeldMany}) {
+    const int64_t blocks = held_blocks(shape.rowPixels, lanes, held_vectors(*kernel, elementBytes));
+    if (blocks > kMostHeldBlocks || (kernel == &kNormHeldFew && sets * blocks > kRowBlocks)) continue;
+    shape.kernel = kernel;
+    shape.numBlocks = blocks;
+    shape.blockPixels = ceil_div(shape.rowPixels, blocks);
+    return shape;
+  }
   return shape;
 }
 
 /** Why a cluster of blocks cannot hold the rows. */
 Reason held_reason(const GroupNormOperands& a, const HeldShape& shape, bool vector, const DeviceInfo& device) {
-  constexpr int64_t kStaticBytes = 8 << 10, kMostBlockBytes = 104 << 10;
   const int64_t groupChannels = a.y.channels() / a.groups;
-  const auto there = std::min<int64_t>(static_cast<int64_t>(device.sharedBytesPerBlock) - kStaticBytes, kMostBlockBytes);
   return first_of({if_so(device.smVersion < 90, {"needs compute capability 9.0"}), if_so(a.stats.present(), {"computes statistics itself"}),
                    if_so(!vector, {"moves 16 bytes at a time"}),
                    if_so(groupChannels < 8 && groupChannels != 4, {"is for groups of 4, 8 or more channels, they have #", {groupChannels}}),
                    if_so(shape.setChannels == 0, {"has no set of whole groups and vectors that divides the channels"}),
-                   if_so(shape.bytes > there, {"needs # bytes of shared memory, a block has #", {shape.bytes, there}})});
+                   if_so(shape.kernel == nullptr,
+                         {"holds rows in the registers of # blocks, they have # pixels", {kMostHeldBlocks, shape.rowPixels}})});
 }
 
 /** The one launch of rows that clusters hold. */
@@ -134,20 +144,26 @@ Launch held_launch(const GroupNormOperands& a, const std::string& symbol, const 
   p.act = static_cast<int32_t>(a.act);
   p.isInt8 = a.y.dtype == DType::i8;
   p.eps = a.eps;
+  p.constantWeights = a.weight.constant && a.bias.constant;
   Launch launch;
-  launch.symbol = symbol + "_held_" + type_name(a.x.dtype);
+  launch.symbol = symbol + "_held_" + type_name(a.x.dtype) + (shape.kernel == &kNormHeldFew ? "_few" : "_many");
   const int64_t rows = int64_t{source.frames} * source.pixels / shape.rowPixels;
   launch.grid[0] = static_cast<uint32_t>(rows * (a.y.channels() / shape.setChannels) * shape.numBlocks);
   launch.block = kNormHeldThreads;
   launch.cluster = static_cast<uint32_t>(shape.numBlocks);
   launch.overlapped = true;
-  launch.sharedBytes = static_cast<uint32_t>(shape.bytes);
   launch.set_params(p);
   return launch;
 }
 
-/** Adds the one launch, before the others where all its blocks run at once: measured on an H200, it takes two thirds of their time there,
- *  and more than they do where blocks come one after the other. */
+/** Whether all blocks of a launch run at once. device.clusters counts those of which each block has a multiprocessor. */
+bool runs_at_once(const Launch& launch, const NormHeldShape& kernel, const DeviceInfo& device) {
+  const int known = launch.cluster > 1 ? device.clusters[launch.cluster] * static_cast<int>(launch.cluster) : device.numSms;
+  return launch.grid[0] <= static_cast<uint32_t>(known > 0 ? known * kernel.blocks : device.numSms);
+}
+
+/** Adds the one launch, before the others where all its blocks run at once: where blocks come one after the other it takes longer than they
+ *  do. */
 void add_held(const GroupNormOperands& a, const std::string& symbol, bool vector, const DeviceInfo& device, Candidates& out) {
   const NormSource source = norm_source(a.x, a.x2);
   const HeldShape shape = held_shape(a, source, a.joinFrames ? static_cast<int>(a.x.dim(1)) : 1);
@@ -155,7 +171,7 @@ void add_held(const GroupNormOperands& a, const std::string& symbol, bool vector
   Variant variant;
   variant.name = "held";
   variant.launches.push_back(held_launch(a, symbol, source, shape));
-  const bool once = variant.launches[0].grid[0] <= static_cast<uint32_t>(device.numSms);
+  const bool once = runs_at_once(variant.launches[0], *shape.kernel, device);
   out.variants.insert(once ? out.variants.begin() : out.variants.end(), std::move(variant));
 }
 

@@ -342,7 +342,7 @@ int64_t num_clusters(const DeviceInfo& device, int blocks) {
 
 /** Into how many parts the blocks of a cluster cut the reduction of a tile, and its estimated cycles, fitted to an H200. */
 std::pair<int, double> split_parts(const MatmulProblem& p, const MatmulTile& tile, int64_t numTiles, const DeviceInfo& device) {
-  constexpr double kFixed = 5000, kMergeRate = 16;  // cycles, and bytes a cycle that a block reads of others' shared memory
+  constexpr double kFixed = 4000, kMergeRate = 16;  // cycles, and bytes a cycle that a block reads of others' shared memory
   const int64_t numKBlocks = num_blocks_of(p);
   const double products = tile.tileM * tile.tileN / 32.0 * 1.1 * promotion_cost(p, tile), bytes = (tile.tileM + tile.tileN) * 128.0;
   std::pair<int, double> best{2, 1e300};
