@@ -152,7 +152,7 @@ struct HeldMap {
 template <class Y> struct HeldTarget {
   Y* y;
   int64_t step;  // elements from one of its pixels to the next
-  float inverse;   // of the scale of codes
+  float inverse;  // of the scale of codes
   bool isInt8;
 };
 
@@ -263,17 +263,16 @@ template <class T, bool kCodes, int kVectors> __device__ __forceinline__ void no
 
 }  // namespace vd::device
 
-/** The kernels op_held_<dtype>_few and _many, by the vectors of a thread, on architectures that have clusters; the file says `using namespace vd::device`
- *  before. */
+/** The kernels op_held_<dtype>_few and _many, by the vectors of a thread, on architectures that have clusters; the file says `using
+ * namespace vd::device` before. */
 #if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
-#define VD_NORM_HELD_OF(op, type, name, codes)                                                                 \
-  VD_KERNEL(op##_held_##name##_few, NormHeldParams, kNormHeldThreads, kNormHeldFew.blocks,                     \
-            (norm_held<type, codes, kNormHeldFew.vectors>))                                \
-  VD_KERNEL(op##_held_##name##_many, NormHeldParams, kNormHeldThreads, kNormHeldMany.blocks,                   \
+#define VD_NORM_HELD_OF(op, type, name, codes)                                                                                             \
+  VD_KERNEL(op##_held_##name##_few, NormHeldParams, kNormHeldThreads, kNormHeldFew.blocks, (norm_held<type, codes, kNormHeldFew.vectors>)) \
+  VD_KERNEL(op##_held_##name##_many, NormHeldParams, kNormHeldThreads, kNormHeldMany.blocks,                                               \
             (norm_held<type, codes, kNormHeldMany.vectors>))
-#define VD_NORM_HELD(op, codes)                \
-  VD_NORM_HELD_OF(op, float, f32, codes)       \
-  VD_NORM_HELD_OF(op, __half, f16, codes)      \
+#define VD_NORM_HELD(op, codes)           \
+  VD_NORM_HELD_OF(op, float, f32, codes)  \
+  VD_NORM_HELD_OF(op, __half, f16, codes) \
   VD_NORM_HELD_OF(op, __nv_bfloat16, bf16, codes)
 #else
 #define VD_NORM_HELD(op, codes)

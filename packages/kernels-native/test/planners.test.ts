@@ -436,7 +436,10 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test("on Hopper take small blocks for heads above 128, and divide their keys", () => {
       expect(candidates(90)["half attention d160 to 77"]![0]).toBe("sm90_block_d160");
-      expect(candidates(90)["half attention d160 to 4096"]!.slice(0, 2)).toEqual(["sm90_split_d160", "sm90_block_d160"]);
+      expect(candidates(90)["half attention d160 to 4096"]!.slice(0, 2)).toEqual([
+        "sm90_split_d160",
+        "sm90_block_d160",
+      ]);
       expect(rejected(90, "half attention d160 to 77")["sm90_staggered_*"]).toBe(
         "is for heads of at most 128, the row has heads of 160",
       );

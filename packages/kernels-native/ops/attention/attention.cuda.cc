@@ -130,8 +130,7 @@ cuda::Variant slim_variant(const AttentionArgs& a, int64_t dim, const cuda::Devi
 void add_slim_heads(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   int64_t below = 0;
   for (const int64_t dim : kSlimHeads) {
-    if (out.allows({"sm90_slim_d", std::to_string(dim)}, small_heads_reason(a, below, dim, device)))
-      out.add(slim_variant(a, dim, device));
+    if (out.allows({"sm90_slim_d", std::to_string(dim)}, small_heads_reason(a, below, dim, device))) out.add(slim_variant(a, dim, device));
     below = dim;
   }
 }
@@ -157,9 +156,9 @@ bool slim_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device) {
   return rows(kSlimRows) <= std::min(rows(kSmallHeadsRows), rows(kStaggeredRows));
 }
 
-/** Whether tiles of 192 rows go before blocks for part of the keys: smaller heads where keys are many; heads of 64 but where its tiles leave half of the
- * multiprocessors idle and the choice may depend on their number. Measured on an H100: 1,024 tokens of 10 heads 18 us, in small blocks
- * 15. */
+/** Whether tiles of 192 rows go before blocks for part of the keys: smaller heads where keys are many; heads of 64 but where its tiles
+ * leave half of the multiprocessors idle and the choice may depend on their number. Measured on an H100: 1,024 tokens of 10 heads 18 us, in
+ * small blocks 15. */
 bool small_heads_win(const AttentionArgs& a, const cuda::DeviceInfo& device, bool varies) {
   const int64_t tiles = cuda::ceil_div(a.q.dim(2), kSmallHeadsRows) * a.q.dim(0) * a.q.dim(1) * a.heads;
   const bool many = a.k.dim(2) > 1024;  // keys, of which each small block loads all

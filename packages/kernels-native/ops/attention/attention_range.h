@@ -38,7 +38,7 @@ struct BlockTile {
   int dim, minBlocks;
   const char* name;
 };
-inline constexpr BlockTile kBlockTiles[] = {{48, 3, "d48"}, {64, 3, "d64"}, {80, 2, "d80"},
+inline constexpr BlockTile kBlockTiles[] = {{48, 3, "d48"}, {64, 3, "d64"},   {80, 2, "d80"},
                                             {96, 2, "d96"}, {128, 2, "d128"}, {160, 1, "d160"}};
 /** Dynamic shared memory of a small block, which nothing lies in front of: a tile of queries, one of keys, two of values; barriers. */
 constexpr int block_shared_bytes(const BlockTile& t) { return range_slices(t.dim) * (kBlockRows + 3 * kRangeKeys) * 128 + 24; }
@@ -66,9 +66,8 @@ struct SplitTile {
   int dim, parts, stages;
   const char* name;
 };
-inline constexpr SplitTile kSplitTiles[] = {{48, 3, 6, "d48"}, {64, 3, 6, "d64"}, {64, 2, 6, "d64x2"},
-                                            {80, 2, 3, "d80"}, {96, 2, 3, "d96"}, {128, 2, 3, "d128"},
-                                            {160, 2, 2, "d160"}};
+inline constexpr SplitTile kSplitTiles[] = {{48, 3, 6, "d48"}, {64, 3, 6, "d64"},   {64, 2, 6, "d64x2"}, {80, 2, 3, "d80"},
+                                            {96, 2, 3, "d96"}, {128, 2, 3, "d128"}, {160, 2, 2, "d160"}};
 /** A further warpgroup loads. */
 constexpr int split_threads(const SplitTile& t) { return 128 * (t.parts + 1); }
 /** Dynamic shared memory, which nothing lies in front of: a tile of queries, keys and values, (maximum, sum) of each part's rows;

@@ -25,8 +25,8 @@
 #include "../../device/ring_sm90.cuh"
 #include "../../device/vec.cuh"
 #include "attention_maxima.cuh"
-#include "attention_slim.h"
 #include "attention_params.h"
+#include "attention_slim.h"
 
 using namespace vd::device;
 

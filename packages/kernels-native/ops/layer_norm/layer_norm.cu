@@ -5,7 +5,8 @@
 // registers, one write. Rows too long or unaligned: one block a row, three passes through L1. Few rows
 // of 16-bit types have weights and biases there before they begin (layer_norm_ready).
 // Log (H200, f16): 460800x320 149 us (93 % of the copy ceiling), 115200x640 78 us, 28800x1280 43.5 us.
-// Symbols: layer_norm_<dtype>_l<lanes>c<chunks>, layer_norm_<dtype>_block, layer_norm_<f16|bf16>_<dtype of weights>_ready_l<lanes>c<chunks>.
+// Symbols: layer_norm_<dtype>_l<lanes>c<chunks>, layer_norm_<dtype>_block, layer_norm_<f16|bf16>_<dtype of
+// weights>_ready_l<lanes>c<chunks>.
 #include "../../device/kernel.cuh"
 #include "../../device/reduce.cuh"
 #include "../../device/token_norm.h"
@@ -78,8 +79,8 @@ template <class T> __device__ __forceinline__ Raw8<T> read_raw8(const T* p) {
   return raw;
 }
 
-/** Few rows, of which each waits for memory: weights and biases, of type W, stand in registers before the launch before has ended if nothing
- *  writes them, else before the sums. The bits are those of layer_norm_rows. */
+/** Few rows, of which each waits for memory: weights and biases, of type W, stand in registers before the launch before has ended if
+ * nothing writes them, else before the sums. The bits are those of layer_norm_rows. */
 template <class T, class W, int kLanes, int kChunks> __device__ __forceinline__ void layer_norm_ready(const LayerNormParams& p) {
   begin_next_launch();
   const int lane = threadIdx.x % kLanes, vectors = p.channels / 8;
@@ -156,15 +157,15 @@ template <class T> __device__ __forceinline__ void layer_norm_block(const LayerN
   VD_ROWS(type, name, 32, 5)      \
   VD_ROWS(type, name, 32, 8)      \
   VD_KERNEL_OVERLAPPED(layer_norm_##name##_block, LayerNormParams, 256, 2, layer_norm_block<type>)
-#define VD_READY_OF(type, name, weights, weightsName, lanes, chunks, minBlocks)                                                       \
+#define VD_READY_OF(type, name, weights, weightsName, lanes, chunks, minBlocks)                                                \
   VD_KERNEL(layer_norm_##name##_##weightsName##_ready_l##lanes##c##chunks, LayerNormParams, kLayerNormReadyThreads, minBlocks, \
             layer_norm_ready<type, weights, lanes, chunks>)
 #define VD_READY_WEIGHTS(type, name, weights, weightsName, minBlocks) \
   VD_READY_OF(type, name, weights, weightsName, 8, 5, minBlocks)      \
   VD_READY_OF(type, name, weights, weightsName, 16, 5, minBlocks)     \
   VD_READY_OF(type, name, weights, weightsName, 32, 5, minBlocks)
-#define VD_READY(type, name)                       \
-  VD_READY_WEIGHTS(type, name, type, name, 2)      \
+#define VD_READY(type, name)                  \
+  VD_READY_WEIGHTS(type, name, type, name, 2) \
   VD_READY_WEIGHTS(type, name, float, f32, 1)
 VD_READY(__half, f16)
 VD_READY(__nv_bfloat16, bf16)
