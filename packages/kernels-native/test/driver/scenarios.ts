@@ -12,6 +12,7 @@ import {
   type Program,
   startDriver,
 } from "../../src/index";
+import { EXPRESSION_BYTES, EXPRESSION_TEXT, expressionRow } from "./expression-rows";
 
 const [, , scenario = "", folder = ""] = process.argv;
 
@@ -61,23 +62,6 @@ async function copyProgram(
   };
 }
 
-/** What nvcc makes of a template, as far as expressions of one operand in float32 need it. */
-const EXPRESSION_TEXT = [
-  ".version 9.0\n.target sm_80\n.address_size 64\n",
-  ...["neg", "abs", "sqrt"].map(
-    (name) => `.visible .func  (.param .b32 func_retval0) elementwise_exact_${name}(
-\t.param .b32 elementwise_exact_${name}_param_0
-)
-{
-\tld.param.f32 \t%f1, [elementwise_exact_${name}_param_0];
-\t${name}.f32 \t%f2, %f1;
-\tst.param.f32 \t[func_retval0+0], %f2;
-\tret;
-}`,
-  ),
-  ".visible .entry elementwise_f32_compiled1(\n)\n{\n\tVD_EXPRESSION %f1, %f2;\n\tret;\n}\n",
-].join("\n");
-
 /** 100 different lists of functions that EXPRESSION_TEXT has. */
 const manyFunctions = () =>
   Array.from({ length: 100 }, (_, i) =>
@@ -86,16 +70,8 @@ const manyFunctions = () =>
 
 /** A row that computes functions of a, [1,1,1024,64], one after the other. */
 async function expressionProgram(device: Device, functions: string, options: CompileOptions = {}) {
-  const bytes = 4 * 1024 * 64;
-  const names: readonly string[] = OPS.elementwise.attrs.code.values;
-  const code = ["a", ...functions.split(" ")].map((name) => names.indexOf(name));
-  const tensor = (offset: number) => [0, offset, 0, 4, 1, 1, 1024, 64, 0, 64];
-  const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
-  const attrs = [...code, ...new Array<number>(16 - code.length).fill(0), 0, 0, 0, 0];
-  const op = Object.keys(OPS).indexOf("elementwise");
-  const words = [op, ...attrs, ...tensor(0), ...absent, ...absent, ...absent, ...tensor(bytes)];
-  const bindings = [{ buffer: await device.allocate(2 * bytes), constant: false }];
-  return device.compile(Float64Array.from(words), ["row"], bindings, options);
+  const bindings = [{ buffer: await device.allocate(EXPRESSION_BYTES), constant: false }];
+  return device.compile(Float64Array.from(expressionRow(functions)), ["row"], bindings, options);
 }
 
 const scenarios: Record<string, () => Promise<unknown>> = {
