@@ -42,6 +42,8 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
     info_.variants.push_back(row.variant);
     info_.launches.push_back(static_cast<int>(row.launches.size()));
   }
+  // Here, not in the first run, which somebody waits for: programs are often loaded while others run.
+  if (options_.capture) graph_.emplace(stream_, [this] { launch_all(false); });
 }
 
 CudaProgram::~CudaProgram() = default;
@@ -117,7 +119,6 @@ std::vector<double> CudaProgram::launch_timed() {
 }
 
 void CudaProgram::replay() {
-  if (!graph_) graph_.emplace(stream_, [this] { launch_all(false); });
   graph_->launch(stream_);
   launched_ = loaded_.rows.size();
 }

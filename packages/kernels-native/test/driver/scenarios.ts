@@ -118,6 +118,34 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     };
   },
 
+  /** Programs that are recorded: what of their graphs has happened after they were compiled, run, run with every row measured, and refused. */
+  async graphs() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const log = process.env.STAND_IN_GRAPH_LOG!;
+    writeFileSync(log, "");
+    const lines = () => readFileSync(log, "utf8").split("\n").filter(Boolean);
+    await (await copyProgram(device, constants)).program.run();
+    const plain = lines();
+    const { memory, program } = await copyProgram(device, constants, { capture: true });
+    const compiled = lines();
+    const timed = await program.run({ timing: true });
+    const measured = lines();
+    for (let i = 0; i < 2; i++) await program.run();
+    const run = lines();
+    await program.free();
+    const before = await device.memory();
+    process.env.STAND_IN_INSTANTIATE = "2";
+    const refused = await failure(() => copyProgram(device, constants, { capture: true }));
+    await memory.free();
+    const after = await device.memory();
+    const replayed = timed.replayed;
+    // The memory that the refused program was to work in is still there, in place of the other's.
+    return { plain, compiled, measured, replayed, run, refused, left: before.freeBytes - after.freeBytes };
+  },
+
   async variants() {
     writeImage("sm_90a");
     const device = open();

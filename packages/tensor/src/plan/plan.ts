@@ -86,7 +86,7 @@ export interface PlanOptions extends CompileOptions {
   arena?: DeviceBuffer | undefined;
   /** What the observer calls the plan; default `plan`. */
   name?: string | undefined;
-  /** Hears of everything that is done with the plan; every run then measures its rows. */
+  /** Hears of everything that is done with the plan; every run then measures its rows, and `capture` records none. */
   observer?: WorkObserver | undefined;
 }
 
@@ -144,7 +144,9 @@ export class Plan {
     await placement.allocate();
     try {
       const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
-      const program = await device.compile(words, names, placement.bindings, { ...options, variants });
+      // Runs that are observed measure their rows and replay nothing.
+      const capture = options.capture && options.observer === undefined;
+      const program = await device.compile(words, names, placement.bindings, { ...options, capture, variants });
       const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
       return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {
