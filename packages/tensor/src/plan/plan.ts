@@ -306,16 +306,17 @@ export class Plan {
   }
 
   /**
-   * The bytes of packed output or state `name` as they are stored, off the event loop.
+   * The bytes of packed output or state `name` as they are stored, off the event loop. into: what to fill and give instead of a new array, as of
+   * `DeviceBuffer.readBytes`.
    *
-   * @throws VdError `layout` for a view with gaps
+   * @throws VdError `layout` for a view with gaps, `shape` for an array of another length
    */
-  async readBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  async readBytes(name: string, into?: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
     const tensor = this.readable(name);
     requirePacked(name, tensor);
     const { buffer, byteOffset } = this.placeOf(tensor);
     const [start, bytes] = [byteOffset + tensor.byteOffset, packedBytes(tensor.dims, tensor.dtype)];
-    return observed(this.observer, "readback", () => buffer.readBytes(start, bytes));
+    return observed(this.observer, "readback", () => buffer.readBytes(start, bytes, into));
   }
 
   /**
