@@ -29,8 +29,8 @@ export interface NativeBuffer {
     pitch: number,
     into?: Float32Array,
   ): Promise<FloatsRead>;
-  /** Bytes, read off the event loop. */
-  readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Bytes, read off the event loop. into: where they go, as many, as of readFloats. */
+  readBytes(offset: number, bytes: number, into?: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
   copyFromSync(source: NativeBuffer, from: number, to: number, bytes: number): void;
   /** Does what copyFromSync does, off the event loop. */

@@ -122,12 +122,13 @@ export class DeviceBuffer {
   }
 
   /**
-   * `bytes` bytes from byte `offset` on, read off the event loop.
+   * `bytes` bytes from byte `offset` on, read off the event loop. into: what to fill and give instead of a new array, as of
+   * {@link readCheckedFloats}; one over the memory of `allocateFloats` is filled in place.
    *
-   * @throws VdError `layout` outside the buffer
+   * @throws VdError `layout` outside the buffer, or where the memory of `into` was taken away meanwhile; `shape` for an array of another length
    */
-  readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
-    return awaitNative(() => this.native.readBytes(offset, bytes));
+  readBytes(offset: number, bytes: number, into?: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+    return awaitNative(() => this.native.readBytes(offset, bytes, into));
   }
 
   /**

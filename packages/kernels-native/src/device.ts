@@ -103,7 +103,8 @@ export type DeviceOptions = CpuOptions & GpuOptions;
 
 /** How a program is compiled. */
 export interface CompileOptions {
-  /** Record the rows as one CUDA graph and replay it; then a run cannot be cancelled half-way. */
+  /** Record the rows as one CUDA graph when they are compiled, and replay it; then a run cannot be cancelled half-way. A run that measures its
+   *  rows does not. */
   capture?: boolean | undefined;
   /** Per row: the kernel variant wanted. An empty text, or a name that the row cannot have here, leaves the choice to the
    *  device; so does an absent list. */

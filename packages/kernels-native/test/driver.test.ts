@@ -105,6 +105,14 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     });
   });
 
+  test("a program is recorded when it is compiled, and replayed by each run that does not measure its rows", () => {
+    const result = scenario("graphs", { STAND_IN_GRAPH_LOG: join(folder, "graphs") });
+    expect(result).toMatchObject({ plain: [], compiled: ["recorded"], measured: ["recorded"], replayed: false });
+    expect(result.run).toEqual(["recorded", "launched", "launched"]);
+    expect(result.refused).toMatchObject({ code: "memory" });
+    expect(result.left).toBe(0);
+  });
+
   test("variants are taken by name where a row can have them, and listed", () => {
     const { name, legal, unknown, tooFew, noTexts, rejected, unasked } = scenario("variants");
     const program = { chosen: ["copy_vector", "copy_vector"], candidates: [["copy_vector"], ["copy_vector"]] };

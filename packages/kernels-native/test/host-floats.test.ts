@@ -227,6 +227,38 @@ describe("arrays that are read into", () => {
     await expect(touchFloats([1] as never)).rejects.toMatchObject({ code: "attr" });
   });
 
+  test.each(KINDS)("get bytes as they are stored, too: %s", async (_, make) => {
+    const buffer = await filled();
+    const stored = await buffer.readBytes(0, 2 * COUNT);
+    const whole = new Uint8Array(make(COUNT).buffer as ArrayBuffer);
+    const into = whole.subarray(3, 3 + 2 * COUNT);
+    const reading = buffer.readBytes(0, 2 * COUNT, into);
+    await touchFloats(new Float32Array(whole.buffer));
+    expect(await reading).toBe(into);
+    expect(Buffer.compare(into, stored)).toBe(0);
+    expect([...whole.subarray(0, 3), ...whole.subarray(3 + 2 * COUNT, 8 + 2 * COUNT)]).toEqual(Array(8).fill(0));
+  });
+
+  test("of bytes are refused where they have another length or type, and where they are taken away", async () => {
+    const buffer = allocateBuffer(16);
+    const wrong: [into: unknown, code: string][] = [
+      [new Uint8Array(7), "shape"],
+      [new Uint8Array(9), "shape"],
+      [new Int8Array(8), "attr"],
+      [new ArrayBuffer(8), "attr"],
+      [null, "attr"],
+    ];
+    for (const [into, code] of wrong)
+      await expect(buffer.readBytes(0, 8, into as never)).rejects.toMatchObject({ code });
+    await expect(buffer.readBytes(9, 8, new Uint8Array(8))).rejects.toMatchObject({ code: "layout" });
+    expect(await buffer.readBytes(16, 0, new Uint8Array())).toEqual(new Uint8Array());
+    const taken = new Uint8Array(16);
+    const read = buffer.readBytes(0, 16, taken);
+    structuredClone(taken.buffer, { transfer: [taken.buffer] });
+    const message = expect.stringContaining("the 16 bytes that it had");
+    await expect(read).rejects.toMatchObject({ code: "layout", message });
+  });
+
   test("get pixels that lie further apart than a block", async () => {
     const pitch = 3_000_000;
     const buffer = allocateBuffer(4 * (2 * pitch + 5));

@@ -25,7 +25,13 @@ export async function buildProgram(kind, name, sources) {
 
 /** The program that works thread pool, janitor and pack cache from several threads, with the sanitizer of races. */
 export function buildThreads() {
-  const native = ["core/thread_pool.cc", "core/processors.cc", "binding/janitor.cc", "cpu/pack_cache.cc"];
+  const native = [
+    "core/thread_pool.cc",
+    "core/processors.cc",
+    "core/share_out.cc",
+    "binding/janitor.cc",
+    "cpu/pack_cache.cc",
+  ];
   const sources = filesBelow(join(packageDir, "test/threads"), (name) => name.endsWith(".cc"));
   return buildProgram("races", "threads", [...sources, ...native.map((name) => join(packageDir, "native", name))]);
 }

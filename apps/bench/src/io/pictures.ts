@@ -25,7 +25,7 @@ export async function readPicture(path: string, bytes: Uint8Array): Promise<RgbI
 function plainPng(bytes: Uint8Array): RgbImage | undefined {
   try {
     const { width, height, channels, depth, data } = decode(bytes);
-    return channels === CHANNELS && depth === 8 ? { width, height, data: Uint8Array.from(data) } : undefined;
+    return channels === CHANNELS && depth === 8 ? { width, height, data: new Uint8Array(data) } : undefined;
   } catch {
     // No PNG: the library's own error says what is missing.
     return undefined;

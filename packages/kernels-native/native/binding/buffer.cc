@@ -11,6 +11,7 @@
 #include "async.h"
 #include "external.h"
 #include "janitor.h"
+#include "read_target.h"
 #include "shared_bytes.h"
 #include "wrap.h"
 
@@ -38,36 +39,6 @@ void check_region(const Memory& memory, const cpu::FloatRegion& region) {
   if (end > static_cast<double>(memory.bytes()))
     throw Error(ErrorCode::layout, "readFloats", "a range inside the buffer's " + std::to_string(memory.bytes()) + " bytes",
                 "one that ends at byte " + std::to_string(static_cast<int64_t>(end)));
-}
-
-/** An array of JavaScript's that floats are read into. */
-struct FloatTarget {
-  /** The last copy is let go of on the event loop. */
-  std::shared_ptr<Napi::ObjectReference> array;
-  size_t count = 0;
-  /** Where a worker fills it, in pages of the addon's or in shared memory; of any other array, which JavaScript may take away, none. */
-  float* values = nullptr;
-  std::shared_ptr<Pages> pages;
-};
-
-FloatTarget read_target(const Napi::Value& value, size_t count) {
-  if (!is_float32_array(value)) wrong_type("readFloats into", "a Float32Array", value);
-  const auto bytes = binding::read_bytes(value, "readFloats into");
-  if (bytes.size() != count * sizeof(float))
-    throw Error(ErrorCode::shape, "readFloats into", std::to_string(count) + " numbers", std::to_string(bytes.size() / sizeof(float)));
-  FloatTarget target{std::make_shared<Napi::ObjectReference>(Napi::Persistent(value.As<Napi::Object>())), count, nullptr, nullptr};
-  target.pages = pages_of(value.As<Napi::TypedArray>());
-  if (target.pages || SharedBytes::has(value)) target.values = reinterpret_cast<float*>(bytes.data());
-  return target;
-}
-
-/** Copies floats to a target that no worker fills. JavaScript may have taken its memory away meanwhile. */
-void copy_to(const FloatTarget& target, const Pages& from) {
-  const auto bytes = binding::read_bytes(target.array->Value(), "readFloats into");
-  if (bytes.size() != from.bytes())
-    throw Error(ErrorCode::layout, "readFloats into", "the " + std::to_string(target.count) + " numbers that it had",
-                std::to_string(bytes.size() / sizeof(float)));
-  if (!bytes.empty()) std::memcpy(bytes.data(), from.data(), bytes.size());
 }
 
 /** Floats that were read, and the index of the first that is not finite, or their number. */
@@ -223,14 +194,14 @@ Napi::Value Buffer::read_floats(const Napi::CallbackInfo& info) {
   region.pitch = read_size(info[4], "readFloats pitch", kMaxFloats);
   check_region(*memory, region);
   const size_t count = region.pixels * region.channels;
-  const FloatTarget target = info[5].IsUndefined() ? FloatTarget{} : read_target(info[5], count);
-  auto work = [memory, region, count, values = target.values, pages = target.pages] {
-    FloatsRead read{values ? nullptr : std::make_shared<Pages>(count * sizeof(float))};
-    read.firstNotFinite = cpu::read_floats(*memory, region, values ? values : static_cast<float*>(read.pages->data()));
+  const ReadTarget target = info[5].IsUndefined() ? ReadTarget{} : ReadTarget::of_floats(info[5], count, "readFloats into");
+  auto work = [memory, region, count, place = target.place, pages = target.pages] {
+    FloatsRead read{place ? nullptr : std::make_shared<Pages>(count * sizeof(float))};
+    read.firstNotFinite = cpu::read_floats(*memory, region, static_cast<float*>(place ? place : read.pages->data()));
     return read;
   };
   return PromiseWorker<FloatsRead>::start(info.Env(), std::move(work), [count, target](Napi::Env env, FloatsRead& read) {
-    if (target.array && read.pages) copy_to(target, *read.pages);
+    if (target.array && read.pages) target.fill(*read.pages);
     Napi::Object result = Napi::Object::New(env);
     result.Set("values", target.array ? target.array->Value() : floats_to_js(env, read.pages));
     if (read.firstNotFinite < count) result.Set("firstNotFinite", static_cast<double>(read.firstNotFinite));
@@ -243,12 +214,18 @@ Napi::Value Buffer::read_bytes(const Napi::CallbackInfo& info) {
   const size_t offset = read_size(info[0], "readBytes offset");
   const size_t bytes = read_size(info[1], "readBytes bytes");
   check_range(*memory, offset, bytes, "readBytes");
-  auto work = [memory, offset, bytes] {
-    auto pages = std::make_shared<Pages>(bytes);
-    if (bytes > 0) memory->read(offset, pages->data(), bytes);
+  const ReadTarget target = info[2].IsUndefined() ? ReadTarget{} : ReadTarget::of_bytes(info[2], bytes, "readBytes into");
+  auto work = [memory, offset, bytes, place = target.place, held = target.pages] {
+    auto pages = place ? nullptr : std::make_shared<Pages>(bytes);
+    if (bytes > 0) memory->read(offset, place ? place : pages->data(), bytes);
     return pages;
   };
-  return PromiseWorker<std::shared_ptr<Pages>>::start(info.Env(), std::move(work), bytes_to_js);
+  const auto finish = [target](Napi::Env env, std::shared_ptr<Pages>& pages) -> Napi::Value {
+    if (!target.array) return bytes_to_js(env, pages);
+    if (pages) target.fill(*pages);
+    return target.array->Value();
+  };
+  return PromiseWorker<std::shared_ptr<Pages>>::start(info.Env(), std::move(work), finish);
 }
 
 Napi::Value Buffer::copy_from_sync(const Napi::CallbackInfo& info) {

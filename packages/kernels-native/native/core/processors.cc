@@ -1,5 +1,8 @@
 #include "processors.h"
 
+#include <algorithm>
+#include <thread>
+
 #if defined(__linux__)
 #include <sched.h>
 #include <sys/syscall.h>
@@ -14,6 +17,12 @@ int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
 
 int current_processor() { return sched_getcpu(); }
 
+int usable_processors() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(CPU_COUNT(&allowed), 1);
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
 void keep_off(int processor, const std::vector<int>& threads) {
   cpu_set_t allowed;
   if (processor < 0 || processor >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -27,6 +36,8 @@ void keep_off(int processor, const std::vector<int>& threads) {
 int thread_number() { return 0; }
 
 int current_processor() { return -1; }
+
+int usable_processors() { return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1); }
 
 void keep_off(int, const std::vector<int>&) {}
 

@@ -47,7 +47,7 @@ struct ProgramInfo {
 
 /** How a program is compiled. */
 struct CompileOptions {
-  /** Record the rows once and replay them as one, where the backend can. */
+  /** Record the rows when they are compiled and replay them as one, where the backend can. Runs that measure their rows do not. */
   bool capture = false;
   /** Per row: the variant wanted; an empty text, one that the row cannot have, or an empty list leave it to the backend. */
   std::vector<std::string> variants;

@@ -5,51 +5,12 @@
 #include "../core/error.h"
 #include "../core/offsets.h"
 #include "../driver/nvtx.h"
-#include "planning/planners.h"
+#include "variant_choice.h"
 
 namespace vd::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/** What the driver says against kernels of a variant that it has to compile; nothing where it compiles them. Throws the Error of a device
- *  that is lost. */
-std::optional<std::string> refusal_of(Context& context, const Variant& variant, const std::string& row) {
-  try {
-    for (const Launch& launch : variant.launches)
-      if (launch.expression) context.compile(launch, row);
-    return std::nullopt;
-  } catch (const Error& error) {
-    if (context.lost()) throw;
-    return error.got;
-  }
-}
-
-/** Takes out variants until the one that will run is one that the driver compiles; notes in `info` which it refuses. */
-void drop_refused(Context& context, const std::string& row, const std::string& wanted, Candidates& candidates, ProgramInfo& info) {
-  while (candidates.variants.size() > 1) {
-    const Variant& variant = candidates.named(wanted);
-    const std::optional<std::string> refusal = refusal_of(context, variant, row);
-    if (!refusal) return;
-    info.refused.push_back({variant.name, *refusal});
-    candidates.refuse(std::string(variant.name), "is not compiled by the driver: " + *refusal);
-  }
-}
-
-/** The rows with the variants that `options` asks for; notes in `info` what each could have, and could not. */
-std::vector<ChosenRow> choose_variants(Context& context, const std::vector<Row>& rows, const CompileOptions& options, ProgramInfo& info) {
-  std::vector<ChosenRow> chosen;
-  chosen.reserve(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const std::string wanted = i < options.variants.size() ? options.variants[i] : std::string();
-    Candidates candidates = variants_of(rows[i], context.info(), {options.explain, options.batchInvariant});
-    drop_refused(context, rows[i].name, wanted, candidates, info);
-    info.candidates.push_back(candidates.names());
-    if (options.explain) info.rejected.push_back(candidates.rejected());
-    chosen.push_back({rows[i].name, candidates.extract(wanted)});
-  }
-  return chosen;
-}
 
 LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
                            const CompileOptions& options, ProgramInfo& info) {
@@ -81,6 +42,8 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
     info_.variants.push_back(row.variant);
     info_.launches.push_back(static_cast<int>(row.launches.size()));
   }
+  // Here, not in the first run, which somebody waits for: programs are often loaded while others run.
+  if (options_.capture) graph_.emplace(stream_, [this] { launch_all(false); });
 }
 
 CudaProgram::~CudaProgram() = default;
@@ -156,7 +119,6 @@ std::vector<double> CudaProgram::launch_timed() {
 }
 
 void CudaProgram::replay() {
-  if (!graph_) graph_.emplace(stream_, [this] { launch_all(false); });
   graph_->launch(stream_);
   launched_ = loaded_.rows.size();
 }

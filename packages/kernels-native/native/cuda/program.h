@@ -11,7 +11,7 @@ namespace vd::cuda {
 
 class CudaProgram final : public Program {
  public:
-  /** Chooses a variant for each row and loads them. Throws Error. */
+  /** Chooses a variant for each row, loads them and, if asked for, records them as one graph. Throws Error. */
   CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options);
   ~CudaProgram() override;
   RunTimes run(bool time_rows) override;
@@ -41,6 +41,7 @@ class CudaProgram final : public Program {
   ProgramInfo info_;
   LoadedRows loaded_;
   Stream stream_;
+  /** With CompileOptions::capture. */
   std::optional<Graph> graph_;
   /** Of timed runs: one before the first row and one after each. */
   std::vector<std::unique_ptr<Event>> marks_;

@@ -68,6 +68,15 @@ const TARGETS: readonly Target[] = [
   { kind: "addon", name: "allocateFloats", likely: [sizes] },
   { kind: "addon", name: "touchFloats", likely: [fc.oneof(floats, sharedNumbers, ownFloats)] },
   { kind: "buffer", name: "readBytes", likely: [sizes, sizes] },
+  {
+    kind: "buffer",
+    name: "readBytes",
+    likely: [
+      fc.nat(9),
+      fc.nat(16),
+      fc.oneof(floats, sharedNumbers, ownFloats).map(({ buffer }) => new Uint8Array(buffer)),
+    ],
+  },
   { kind: "device", name: "prepare", likely: [] },
   { kind: "device", name: "allocate", likely: [sizes] },
   { kind: "device", name: "allocateHost", likely: [sizes] },

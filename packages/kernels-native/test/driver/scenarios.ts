@@ -12,6 +12,7 @@ import {
   type Program,
   startDriver,
 } from "../../src/index";
+import { EXPRESSION_BYTES, EXPRESSION_TEXT, expressionRow } from "./expression-rows";
 
 const [, , scenario = "", folder = ""] = process.argv;
 
@@ -61,23 +62,6 @@ async function copyProgram(
   };
 }
 
-/** What nvcc makes of a template, as far as expressions of one operand in float32 need it. */
-const EXPRESSION_TEXT = [
-  ".version 9.0\n.target sm_80\n.address_size 64\n",
-  ...["neg", "abs", "sqrt"].map(
-    (name) => `.visible .func  (.param .b32 func_retval0) elementwise_exact_${name}(
-\t.param .b32 elementwise_exact_${name}_param_0
-)
-{
-\tld.param.f32 \t%f1, [elementwise_exact_${name}_param_0];
-\t${name}.f32 \t%f2, %f1;
-\tst.param.f32 \t[func_retval0+0], %f2;
-\tret;
-}`,
-  ),
-  ".visible .entry elementwise_f32_compiled1(\n)\n{\n\tVD_EXPRESSION %f1, %f2;\n\tret;\n}\n",
-].join("\n");
-
 /** 100 different lists of functions that EXPRESSION_TEXT has. */
 const manyFunctions = () =>
   Array.from({ length: 100 }, (_, i) =>
@@ -86,16 +70,8 @@ const manyFunctions = () =>
 
 /** A row that computes functions of a, [1,1,1024,64], one after the other. */
 async function expressionProgram(device: Device, functions: string, options: CompileOptions = {}) {
-  const bytes = 4 * 1024 * 64;
-  const names: readonly string[] = OPS.elementwise.attrs.code.values;
-  const code = ["a", ...functions.split(" ")].map((name) => names.indexOf(name));
-  const tensor = (offset: number) => [0, offset, 0, 4, 1, 1, 1024, 64, 0, 64];
-  const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
-  const attrs = [...code, ...new Array<number>(16 - code.length).fill(0), 0, 0, 0, 0];
-  const op = Object.keys(OPS).indexOf("elementwise");
-  const words = [op, ...attrs, ...tensor(0), ...absent, ...absent, ...absent, ...tensor(bytes)];
-  const bindings = [{ buffer: await device.allocate(2 * bytes), constant: false }];
-  return device.compile(Float64Array.from(words), ["row"], bindings, options);
+  const bindings = [{ buffer: await device.allocate(EXPRESSION_BYTES), constant: false }];
+  return device.compile(Float64Array.from(expressionRow(functions)), ["row"], bindings, options);
 }
 
 const scenarios: Record<string, () => Promise<unknown>> = {
@@ -140,6 +116,34 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       overlap: await failure(() => memory.copyFromSync(memory, 0, 4, 16)),
       host: await failure(() => device.compile(Float64Array.from([]), [], [{ buffer: constants, constant: false }])),
     };
+  },
+
+  /** Programs that are recorded: what of their graphs has happened after they were compiled, run, run with every row measured, and refused. */
+  async graphs() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const log = process.env.STAND_IN_GRAPH_LOG!;
+    writeFileSync(log, "");
+    const lines = () => readFileSync(log, "utf8").split("\n").filter(Boolean);
+    await (await copyProgram(device, constants)).program.run();
+    const plain = lines();
+    const { memory, program } = await copyProgram(device, constants, { capture: true });
+    const compiled = lines();
+    const timed = await program.run({ timing: true });
+    const measured = lines();
+    for (let i = 0; i < 2; i++) await program.run();
+    const run = lines();
+    await program.free();
+    const before = await device.memory();
+    process.env.STAND_IN_INSTANTIATE = "2";
+    const refused = await failure(() => copyProgram(device, constants, { capture: true }));
+    await memory.free();
+    const after = await device.memory();
+    const replayed = timed.replayed;
+    // The memory that the refused program was to work in is still there, in place of the other's.
+    return { plain, compiled, measured, replayed, run, refused, left: before.freeBytes - after.freeBytes };
   },
 
   async variants() {

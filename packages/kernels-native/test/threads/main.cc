@@ -13,6 +13,7 @@
 
 #include "../../native/binding/janitor.h"
 #include "../../native/core/processors.h"
+#include "../../native/core/share_out.h"
 #include "../../native/core/thread_pool.h"
 #include "../../native/cpu/pack_cache.h"
 #include "expect.h"
@@ -78,6 +79,17 @@ void teams_come_and_go() {
   }
 }
 
+/** A loop that is shared out once: of any length, by any number of threads, and each caller's by its own. */
+void loops_are_shared_out_once() {
+  from_all_sides([&](int caller) {
+    for (int64_t round = 0; round < 300; ++round) {
+      std::vector<int> visits(static_cast<size_t>((round * 37 + caller) % 200));
+      vd::share_out(static_cast<int64_t>(visits.size()), static_cast<int>(round % 6), [&](int64_t i) { ++visits[static_cast<size_t>(i)]; });
+      for (const int visit : visits) expect(visit == 1, "every index once");
+    }
+  });
+}
+
 #if defined(__linux__)
 cpu_set_t processors_of(int thread) {
   cpu_set_t allowed;
@@ -108,7 +120,9 @@ void threads_keep_off_a_processor() {
   vd::keep_off(mine, {number});
   const cpu_set_t second = processors_of(number);
   expect(CPU_EQUAL(&second, &expected), "the processors of before");
+  expect(vd::usable_processors() == 1, "as many processors as the caller has");
   sched_setaffinity(0, sizeof before, &before);
+  expect(vd::usable_processors() == CPU_COUNT(&before), "all processors again");
   ends = true;
   other.join();
 }
@@ -165,6 +179,7 @@ int main() {
   loops_share_their_indices();
   failures_reach_their_caller();
   teams_come_and_go();
+  loops_are_shared_out_once();
 #if defined(__linux__)
   threads_keep_off_a_processor();
 #endif

@@ -15,6 +15,7 @@ import { isOutOfMemory } from "../stages/out-of-memory";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
 import { memoryAdvice } from "./memory-advice";
+import { memoryForOutput } from "./result-memory";
 import type { GenerationState } from "./resume/generation-state";
 import type { DecodedFrames } from "./video";
 
@@ -96,13 +97,16 @@ function decodePieces(
   latents: Float32Array,
   { pieces, numFrames, state }: { pieces: DecodePieces; numFrames: number; state: GenerationState | undefined },
 ): Promise<DecodedFrames> {
-  const { models, options } = run.context;
+  const { models, device, options } = run.context;
   const shape = { ...run.context.shape, decodeChunk: pieces.chunkFrames };
   if (pieces.tiles) return decodeTiles(run, latents, { tiles: pieces.tiles, numFrames, state });
   return run.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
     await plan.write("latents", latents);
+    // A CPU has its own work to do meanwhile.
+    const [levels, frames] =
+      device.kind === "cpu" ? [] : ["levels", "frames"].map((name) => memoryForOutput(plan, name));
     await plan.run({ signal: options.signal });
-    const [data, bytes] = [await plan.readBytes("levels"), await plan.readBytes("frames")];
+    const [data, bytes] = [await plan.readBytes("levels", levels), await plan.readBytes("frames", frames)];
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });
 }

@@ -50,10 +50,13 @@ export class Generation implements GenerationRun {
    * @throws VdError `cancelled` once the signal has fired, and what a stage throws
    */
   async run(): Promise<GeneratedVideo> {
+    const { overlap, shape } = this.context;
+    // While the picture is read: its noise does not wait for it.
+    if (overlap) this.noise.drawPictureAhead(3 * shape.width * shape.height);
     try {
       return await this.runStages();
     } finally {
-      await Promise.all(this.loaders.map((loader) => loader.dropAhead()));
+      await Promise.all([this.noise.settled(), ...this.loaders.map((loader) => loader.dropAhead())]);
     }
   }
 

@@ -2,7 +2,7 @@ import { countOf } from "@vd/kernels-native";
 import { cast, mul } from "@vd/sampling";
 import { CpuGenerator, mapFloats, PhiloxGenerator, runInSlices } from "@vd/tensor";
 import { type GenerationContext, latentDims } from "./context";
-import { NoiseSource } from "./latent-noise";
+import { addFloats, NoiseSource } from "./latent-noise";
 import type { Progress } from "./progress";
 
 /** Which part of a seed's noise is a video's, where several videos share it. */
@@ -30,6 +30,8 @@ export class GenerationNoise {
   private readonly source: NoiseSource;
   /** Of steps that draw as torch does on a GPU. */
   private readonly stepGenerator: PhiloxGenerator;
+  /** The scaled noise for the picture, where it is drawn before the picture is there. */
+  private pictureDrawn: Promise<Float32Array> | undefined;
   /** The first latents, where they are drawn before their turn. */
   private drawn: Promise<Float32Array> | undefined;
 
@@ -46,22 +48,39 @@ export class GenerationNoise {
     this.stepGenerator.offset = part.index * BETWEEN_VIDEOS;
   }
 
-  /** Returns the picture with a little noise on it. pixels: [1,3,H,W]. */
-  onPicture(pixels: Float32Array): Promise<Float32Array> {
+  /** Begins to draw the noise for a picture of `count` numbers while something else is done: it does not depend on the picture. */
+  drawPictureAhead(count: number): void {
     const { checked, scratch } = this.context;
+    const into = scratch.floats("noisy picture", count);
+    this.pictureDrawn = this.draw(() => this.source.ofPicture(checked.noiseAugStrength, into));
+    this.pictureDrawn.catch(() => undefined);
+  }
+
+  /** Returns the picture with a little noise on it. pixels: [1,3,H,W]. */
+  async onPicture(pixels: Float32Array): Promise<Float32Array> {
+    const { checked, scratch, options } = this.context;
+    if (this.pictureDrawn) {
+      const work = addFloats.inPieces(await this.pictureDrawn, pixels);
+      return runInSlices(work, { signal: options.signal, where: "generation" });
+    }
     const into = scratch.floats("noisy picture", pixels.length);
     return this.draw(() => this.source.noisy(pixels, checked.noiseAugStrength, into));
   }
 
   /** Draws what {@link onPicture} would, for a picture of `count` numbers that is encoded already. */
   async skipPicture(count: number): Promise<void> {
-    await this.draw(() => this.source.unitOfPicture(count));
+    await (this.pictureDrawn ?? this.draw(() => this.source.unitOfPicture(count)));
   }
 
   /** Begins to draw the first latents while something else is computed. */
   drawFirstAhead(): void {
     this.drawn = this.drawFirst();
     this.drawn.catch(() => undefined);
+  }
+
+  /** Waits for what is drawn ahead, also where it failed: the arrays that it is drawn into are the next generation's. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([this.pictureDrawn, this.drawn]);
   }
 
   /** Returns the latents at the first noise level, [F,C,h,w]. */

@@ -24,7 +24,7 @@ describe("work side by side", () => {
     }
   });
 
-  it("prepares CLIP's picture while noise is drawn on the other one", async () => {
+  it("draws the picture's noise before the picture is read, and prepares CLIP's while other noise is drawn", async () => {
     const events: string[] = [];
     const profiler = {
       scope<T>(name: string, body: () => T): T {
@@ -39,7 +39,9 @@ describe("work side by side", () => {
       planFreed: () => {},
     };
     await (await overlapping({ ...QUICK, profiler })).run();
-    const parts = events.filter((event) => /^(preprocess|noise) /.test(event)).slice(0, 4);
+    const begun = events.filter((event) => /^(image decode|noise) begins/.test(event));
+    expect(begun.slice(0, 2)).toEqual(["noise begins", "image decode begins"]);
+    const parts = events.filter((event) => /^(preprocess|noise) /.test(event) && event !== "noise ends").slice(1, 5);
     expect(parts.slice(0, 2)).toEqual(["preprocess begins", "preprocess ends"]);
     expect(parts.slice(2).sort()).toEqual(["noise begins", "preprocess begins"]);
   });

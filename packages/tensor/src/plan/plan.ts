@@ -86,7 +86,7 @@ export interface PlanOptions extends CompileOptions {
   arena?: DeviceBuffer | undefined;
   /** What the observer calls the plan; default `plan`. */
   name?: string | undefined;
-  /** Hears of everything that is done with the plan; every run then measures its rows. */
+  /** Hears of everything that is done with the plan; every run then measures its rows, and `capture` records none. */
   observer?: WorkObserver | undefined;
 }
 
@@ -144,7 +144,9 @@ export class Plan {
     await placement.allocate();
     try {
       const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
-      const program = await device.compile(words, names, placement.bindings, { ...options, variants });
+      // Runs that are observed measure their rows and replay nothing.
+      const capture = options.capture && options.observer === undefined;
+      const program = await device.compile(words, names, placement.bindings, { ...options, capture, variants });
       const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
       return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {
@@ -304,16 +306,17 @@ export class Plan {
   }
 
   /**
-   * The bytes of packed output or state `name` as they are stored, off the event loop.
+   * The bytes of packed output or state `name` as they are stored, off the event loop. into: what to fill and give instead of a new array, as of
+   * `DeviceBuffer.readBytes`.
    *
-   * @throws VdError `layout` for a view with gaps
+   * @throws VdError `layout` for a view with gaps, `shape` for an array of another length
    */
-  async readBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  async readBytes(name: string, into?: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
     const tensor = this.readable(name);
     requirePacked(name, tensor);
     const { buffer, byteOffset } = this.placeOf(tensor);
     const [start, bytes] = [byteOffset + tensor.byteOffset, packedBytes(tensor.dims, tensor.dtype)];
-    return observed(this.observer, "readback", () => buffer.readBytes(start, bytes));
+    return observed(this.observer, "readback", () => buffer.readBytes(start, bytes, into));
   }
 
   /**

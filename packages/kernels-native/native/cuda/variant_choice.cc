@@ -1,0 +1,111 @@
+#include "variant_choice.h"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "../core/error.h"
+#include "../core/processors.h"
+#include "../core/share_out.h"
+#include "planning/planners.h"
+
+namespace vd::cuda {
+namespace {
+
+/** A thread takes some 0.1 ms to start, a row about 0.03 ms to plan: so many rows are worth one. */
+constexpr int64_t kRowsPerThread = 32;
+/** Others of the process have work meanwhile. */
+constexpr int64_t kMostThreads = 8;
+
+int planning_threads(size_t rows) {
+  const int64_t wanted = std::min(static_cast<int64_t>(rows) / kRowsPerThread, kMostThreads);
+  return static_cast<int>(std::clamp<int64_t>(usable_processors(), 1, std::max<int64_t>(wanted, 1)));
+}
+
+/** What is left of a row's candidates, which take many times the memory of the one that is chosen. */
+struct Choice {
+  std::vector<std::string> names;
+  std::vector<RejectedVariant> rejected;
+  Variant variant;
+  /** All of them, where the driver has a say in which it will be: such rows have few. */
+  std::optional<Candidates> open;
+  std::exception_ptr error;
+
+  void close(Candidates& candidates, const std::string& wanted) {
+    names = candidates.names();
+    rejected = candidates.rejected();
+    variant = candidates.extract(wanted);
+  }
+};
+
+/** True for a variant with a kernel that the driver has to compile. */
+bool needs_driver(const Variant& variant) {
+  return std::any_of(variant.launches.begin(), variant.launches.end(), [](const Launch& launch) { return launch.expression.has_value(); });
+}
+
+/** What the driver says against kernels of a variant that it has to compile; nothing where it compiles them. Throws the Error of a device
+ *  that is lost. */
+std::optional<std::string> refusal_of(Context& context, const Variant& variant, const std::string& row) {
+  try {
+    for (const Launch& launch : variant.launches)
+      if (launch.expression) context.compile(launch, row);
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (context.lost()) throw;
+    return error.got;
+  }
+}
+
+/** Takes out variants until the one that will run is one that the driver compiles; notes in `info` which it refuses. */
+void drop_refused(Context& context, const std::string& row, const std::string& wanted, Candidates& candidates, ProgramInfo& info) {
+  while (candidates.variants.size() > 1) {
+    const Variant& variant = candidates.named(wanted);
+    const std::optional<std::string> refusal = refusal_of(context, variant, row);
+    if (!refusal) return;
+    info.refused.push_back({variant.name, *refusal});
+    candidates.refuse(std::string(variant.name), "is not compiled by the driver: " + *refusal);
+  }
+}
+
+/** What rows have without the driver, by several threads. */
+std::vector<Choice> plan_rows(const DeviceInfo& device, const std::vector<Row>& rows, const std::vector<std::string>& wanted,
+                              const PlanningOptions& options) {
+  std::vector<Choice> choices(rows.size());
+  share_out(static_cast<int64_t>(rows.size()), planning_threads(rows.size()), [&](int64_t index) {
+    const auto i = static_cast<size_t>(index);
+    Choice& choice = choices[i];
+    try {
+      Candidates candidates = variants_of(rows[i], device, options);
+      if (needs_driver(candidates.named(wanted[i]))) choice.open = std::move(candidates);
+      else choice.close(candidates, wanted[i]);
+    } catch (...) {
+      choice.error = std::current_exception();
+    }
+  });
+  return choices;
+}
+
+}  // namespace
+
+std::vector<ChosenRow> choose_variants(Context& context, const std::vector<Row>& rows, const CompileOptions& options, ProgramInfo& info) {
+  std::vector<std::string> wanted = options.variants;
+  wanted.resize(rows.size());
+  std::vector<Choice> choices = plan_rows(context.info(), rows, wanted, {options.explain, options.batchInvariant});
+  std::vector<ChosenRow> chosen;
+  chosen.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Choice& choice = choices[i];
+    if (choice.error) std::rethrow_exception(choice.error);
+    if (choice.open) {
+      drop_refused(context, rows[i].name, wanted[i], *choice.open, info);
+      choice.close(*choice.open, wanted[i]);
+      choice.open.reset();
+    }
+    info.candidates.push_back(std::move(choice.names));
+    if (options.explain) info.rejected.push_back(std::move(choice.rejected));
+    chosen.push_back({rows[i].name, std::move(choice.variant)});
+  }
+  return chosen;
+}
+
+}  // namespace vd::cuda

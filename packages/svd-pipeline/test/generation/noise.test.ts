@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sharedFloats } from "@vd/kernels-native";
+import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import type { GenerationContext } from "../../src/generation/context";
+import { Generation } from "../../src/generation/generation";
+import { GenerationNoise } from "../../src/generation/noise";
+import { Progress } from "../../src/generation/progress";
+import type { GenerateOptions } from "../../src/types";
+import { openTiny, QUICK } from "../support/tiny-model";
+
+async function contextOf(options: GenerateOptions): Promise<GenerationContext> {
+  const pipeline = await openTiny();
+  const inner = pipeline as unknown as { context(options: GenerateOptions): Promise<GenerationContext> };
+  return inner.context(options);
+}
+
+/** The noise of a generation, of which that for the picture may be drawn ahead. */
+async function noiseOf(ahead: boolean, options: GenerateOptions = QUICK) {
+  const context = await contextOf(options);
+  const noise = new GenerationNoise(context, new Progress({}));
+  const count = 3 * context.shape.width * context.shape.height;
+  if (ahead) noise.drawPictureAhead(count);
+  return { noise, count };
+}
+
+describe("noise for a picture that is not there yet", () => {
+  it("is the one that would be drawn for it, and others follow in the same order", async () => {
+    const drawn = async (ahead: boolean) => {
+      const { noise, count } = await noiseOf(ahead);
+      const pixels = sharedFloats(count).map((_, i) => Math.fround((i % 255) / 127.5 - 1));
+      const noisy = (await noise.onPicture(pixels)).slice();
+      return { noisy, latents: (await noise.firstLatents()).slice(), step: await noise.forStep() };
+    };
+    expect(await drawn(true)).toEqual(await drawn(false));
+  });
+
+  it("is drawn once where the picture was encoded before", async () => {
+    const drawn = async (ahead: boolean) => {
+      const { noise, count } = await noiseOf(ahead);
+      await noise.skipPicture(count);
+      const position = noise.position();
+      return { position, latents: (await noise.firstLatents()).slice() };
+    };
+    expect(await drawn(true)).toEqual(await drawn(false));
+  });
+
+  it("is no error of its own where the generation was cancelled", async () => {
+    const { noise, count } = await noiseOf(true, { ...QUICK, signal: AbortSignal.abort() });
+    // Time for a rejection that nobody handles to end the process.
+    await sleep(20);
+    await noise.settled();
+    expect((await failureOf(noise.onPicture(sharedFloats(count)))).code).toBe("cancelled");
+  });
+});
+
+describe("a generation that overlaps its work", () => {
+  /** Larger than what is drawn at once. */
+  const large = { ...QUICK, width: 1024, height: 1024 };
+
+  it("draws the picture's noise while it waits for the picture", async () => {
+    const context = { ...(await contextOf({ ...large, image: "nowhere/to-be-found.png" })), overlap: true };
+    const before = context.scratch.floats("noisy picture", 3 * 1024 * 1024);
+    const generation = new Generation(context);
+    expect((await failureOf(generation.run())).code).toBe("io");
+    // All of it was drawn, and nobody draws any more.
+    expect(generation.noise.position().engine).not.toEqual(
+      new GenerationNoise(context, new Progress({})).position().engine,
+    );
+    expect(before.at(-1)).not.toBe(0);
+  });
+});
