@@ -1,8 +1,9 @@
 import { availableParallelism, loadavg } from "node:os";
 import { type MachineInfo, machineInfo } from "@vd/app-parts";
-import { throwIfAborted } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, chooseDevice, type DeviceName, peakProcessBytes, writeWholeFile } from "@vd/tensor";
+import { type AheadCheck, checkAhead } from "../bench/ahead-check";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
 import { benchNetwork, chainSize, isNetworkName } from "../bench/network-bench";
@@ -22,6 +23,8 @@ export interface BenchResults extends FrameBench {
   steps: number;
   /** Frames or calls that were begun before the one before was finished. */
   ahead: number;
+  /** Frames begun ahead, held against the same ones made one by one; undefined where that was not asked for. */
+  compared: AheadCheck | undefined;
   /** From a key press to the arrival of its picture over a WebSocket of this machine; undefined where none was asked for. */
   keyToPictureMs: LiveTimes | undefined;
   /** Sessions at the same time on several devices; undefined where none were asked for. */
@@ -70,14 +73,24 @@ function table(results: BenchResults): string {
   );
   if (parameters !== undefined && gigaflop !== undefined)
     rows.push(`  ${(parameters / 1e6).toFixed(2)} million parameters, ${gigaflop.toFixed(1)} GFLOP a frame`);
+  if (results.compared) rows.push(comparedLine(results.compared));
   if (keyToPictureMs) rows.push(`  ${"key to picture".padEnd(16)} ${times(keyToPictureMs)}`);
   if (results.together) rows.push(togetherLine(results.together));
   if (results.split) rows.push(splitLine(results.split));
   return `${rows.join("\n")}\n`;
 }
 
+const comparedLine = ({ frames, differing }: AheadCheck) =>
+  `  ${differing === 0 ? "none" : differing} of ${frames} frames begun ahead ${differing === 1 ? "differs" : "differ"} from those made one by one`;
+
 const togetherLine = ({ sessions, devices, fps, each, aloneFps }: SessionsBench) =>
   `  ${sessions} sessions on ${devices.join(",")}: ${fps.toFixed(1)} frames a second together, ${Math.min(...each).toFixed(1)} the slowest; one alone ${aloneFps.toFixed(1)}`;
+
+function refuseCompare(model: string): never {
+  const hint = "Add --ahead 1 or 2, and name a model of pictures by --model or --random.";
+  const expected = "frames of a model of pictures, some of which are begun ahead";
+  throw new VdError({ code: "attr", where: "--compare", expected, got: model, hint });
+}
 
 /**
  * Times frames and key presses, prints a table and writes JSON where a file is named.
@@ -101,9 +114,11 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   const about = network
     ? { model: `random ${network}`, steps: 1, hasKeys: false, kind: undefined }
     : await aboutModel(dependencies, options);
+  if (settings.compare && (about.kind !== "pictures" || settings.ahead === 0)) refuseCompare(about.model);
   const frames = network
     ? await benchNetwork(network, settings, count, signal)
     : { ...(await benchFrames(openSession, options, count, signal)), ...(random === "unet-chain" ? chainSize(1) : {}) };
+  const compared = settings.compare ? await checkAhead(openSession, options, signal) : undefined;
   // Models of pictures have no keys.
   const keyToPictureMs =
     settings.presses === 0 || !about.hasKeys
@@ -126,6 +141,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
       node: machine.node,
       machine,
       ...frames,
+      compared,
       keyToPictureMs,
       together,
       split,

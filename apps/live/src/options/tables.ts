@@ -317,6 +317,12 @@ export const BENCH_TABLE = {
     cli: { flags: "--random <NAME>" },
   },
   ahead: AHEAD_ROW,
+  compare: {
+    kind: boolean,
+    doc: "With frames begun ahead, of models of pictures: makes some frames one by one, too, and counts those that differ in a bit.",
+    default: always(false),
+    cli: { flags: "--compare" },
+  },
   precision: {
     kind: choice(SESSION_PRECISIONS),
     doc: "Of models of pictures on a GPU: the element type of activations; float8 is for unet-chain alone.",

@@ -52,3 +52,25 @@ it("bench times a model of pictures, with a picture pushed into every frame and 
   expect(stdout.toString()).toMatch(/^model on .*, 1 step a frame, 10 frames\n/);
   expect(stdout.toString()).not.toMatch(/key to picture/);
 });
+
+it.each([1, 2])("bench holds frames begun %i ahead against those made one by one", async (ahead) => {
+  const json = join(temporaryFolder(), "live.json");
+  const words = ["bench", "--model", MODEL, "--frames", "10", "--ahead", `${ahead}`, "--compare", "--json", json];
+  const { status, stdout, stderr } = await vdLive(words, { openSession });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout.toString()).toContain(
+    `\n  none of ${24 + ahead} frames begun ahead differ from those made one by one\n`,
+  );
+  expect(JSON.parse(readFileSync(json, "utf8")).compared).toEqual({ frames: 24 + ahead, differing: 0 });
+});
+
+it.each([
+  [["--model", MODEL], "model"],
+  [["--random", "sd15-unet", "--ahead", "1"], "random sd15-unet"],
+])("bench has nothing to compare with %j", async (words, got) => {
+  const { status, stderr } = await vdLive(["bench", "--frames", "10", "--compare", ...words], { openSession });
+  expect(status).toBe(2);
+  expect(stderr).toContain(
+    `[--compare] expected frames of a model of pictures, some of which are begun ahead, got ${got}. Add --ahead 1 or 2`,
+  );
+});
