@@ -54,16 +54,20 @@ export function tooFar(got: ArrayLike<number>, wanted: ArrayLike<number>, limit:
   return parts.join(", ");
 }
 
-/** Of kernels whose names differ in these endings alone one takes the other's place, by the size of a result and by what a driver compiles:
- *  they must give the same bits. */
-const SAME_BITS = ["_compiled", "_program"] as const;
+/** Names of kernels, and those of kernels whose place they take by the size of a result, the type of weights or what a driver compiles: they
+ *  must give the same bits. */
+const TAKES_PLACE: readonly (readonly [name: RegExp, of: string])[] = [
+  [/_compiled$/, "_program"],
+  [/_(?:f32|f16|bf16)_ready_/, "_"],
+];
 
 /** Returns which kernels give other bits than they must, as sentences. bytes: results by the kernel's name. */
 export function unlikeBits(bytes: ReadonlyMap<string, Buffer>): string[] {
-  const [ending, otherEnding] = SAME_BITS;
-  return [...bytes].flatMap(([name, own]) => {
-    const otherName = name.endsWith(ending) ? name.slice(0, -ending.length) + otherEnding : "";
-    const others = bytes.get(otherName);
-    return others === undefined || others.equals(own) ? [] : [`${name} gives other bits than ${otherName}`];
-  });
+  return [...bytes].flatMap(([name, own]) =>
+    TAKES_PLACE.flatMap(([pattern, of]) => {
+      const otherName = name.replace(pattern, of);
+      const others = otherName === name ? undefined : bytes.get(otherName);
+      return others === undefined || others.equals(own) ? [] : [`${name} gives other bits than ${otherName}`];
+    }),
+  );
 }

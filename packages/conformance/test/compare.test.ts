@@ -41,4 +41,8 @@ test("kernels that take each other's place give the same bits, others may differ
   expect(unlikeBits(results({ f32_program: "x", f32_compiled: "y" }))).toEqual([
     "f32_compiled gives other bits than f32_program",
   ]);
+  expect(unlikeBits(results({ norm_f16_f32_ready_l8c5: "x", norm_f16_l8c5: "x", norm_f16_l16c5: "y" }))).toEqual([]);
+  expect(unlikeBits(results({ norm_f16_f32_ready_l8c5: "x", norm_f16_l8c5: "y" }))).toEqual([
+    "norm_f16_f32_ready_l8c5 gives other bits than norm_f16_l8c5",
+  ]);
 });
