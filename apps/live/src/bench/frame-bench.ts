@@ -1,5 +1,5 @@
 import { Device } from "@vd/kernels-native";
-import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
+import type { LiveModelInfo, LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import type { OpenSession } from "../game/game";
 import { timesOf } from "./times";
 
@@ -31,12 +31,13 @@ const testPictures = (width: number, height: number): LivePicture[] =>
   }));
 
 /** Times `frames` frames of a session that nobody waits for, with its actions taking turns, or with
- *  pictures pushed into it. Stops at the signal. */
+ *  pictures pushed into it. Stops at the signal. onOpen: hears of the model before the first frame, and may refuse it. */
 export async function benchFrames(
   openSession: OpenSession,
   options: LiveSessionOptions,
   frames: number,
   signal: AbortSignal,
+  onOpen?: (model: LiveModelInfo) => void,
 ): Promise<FrameBench> {
   const gpu = options.device === "cuda" ? Device.cuda() : undefined;
   await gpu?.prepare();
@@ -46,11 +47,12 @@ export async function benchFrames(
   const session = await openSession({ ...options, pace: "reader", queueFrames: 1 });
   const times: number[] = [];
   const { actions, kind } = session.model;
-  const pictures = kind === "pictures" ? testPictures(session.width, session.height) : [];
-  if (pictures[0]) session.push(pictures[0]);
   let count = 0;
   let startMs = 0;
   try {
+    onOpen?.(session.model);
+    const pictures = kind === "pictures" ? testPictures(session.width, session.height) : [];
+    if (pictures[0]) session.push(pictures[0]);
     for await (const frame of session) {
       signal.throwIfAborted();
       if (count === WARM_FRAMES) startMs = performance.now();

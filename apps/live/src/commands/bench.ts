@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { type MachineInfo, machineInfo } from "@vd/app-parts";
 import { throwIfAborted, VdError } from "@vd/kernels-native";
-import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
+import type { LiveModelInfo, LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, chooseDevice, type DeviceName, peakProcessBytes, writeWholeFile } from "@vd/tensor";
 import { type AheadCheck, checkAhead } from "../bench/ahead-check";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
@@ -101,8 +101,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   const { stdout, openSession, openSessions, signal } = dependencies;
   if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
   const [loadBefore = 0] = loadavg();
-  const { random, frames: count } = settings;
-  const network = isNetworkName(random) ? random : undefined;
+  const { random } = settings;
   const options = {
     ...modelOptions(settings),
     ...(await clipOptions(settings)),
@@ -111,13 +110,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
     precision: settings.precision,
   };
   if (settings.input === undefined && (await makesClips(settings))) options.picture = testPicture();
-  const about = network
-    ? { model: `random ${network}`, steps: 1, hasKeys: false, kind: undefined }
-    : await aboutModel(dependencies, options);
-  if (settings.compare && (about.kind !== "pictures" || settings.ahead === 0)) refuseCompare(about.model);
-  const frames = network
-    ? await benchNetwork(network, settings, count, signal)
-    : { ...(await benchFrames(openSession, options, count, signal)), ...(random === "unet-chain" ? chainSize(1) : {}) };
+  const { about, frames } = await timeModel(settings, options, dependencies);
   const compared = settings.compare ? await checkAhead(openSession, options, signal) : undefined;
   // Models of pictures have no keys.
   const keyToPictureMs =
@@ -155,6 +148,27 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   await writeWholeFile(settings.json, `${JSON.stringify(results, null, 2)}\n`, { where: "--json" });
 }
 
+/** Times calls of a network, or frames of a session, and tells of what. */
+async function timeModel(
+  settings: BenchSettings,
+  options: LiveSessionOptions,
+  { openSession, signal }: Dependencies,
+): Promise<{ about: AboutModel; frames: FrameBench }> {
+  const { random, frames: count, compare, ahead } = settings;
+  let about: AboutModel = { model: `random ${random}`, steps: 1, hasKeys: false, kind: undefined };
+  const learn = (found: AboutModel): void => {
+    about = found;
+    if (compare && (found.kind !== "pictures" || ahead === 0)) refuseCompare(found.model);
+  };
+  if (isNetworkName(random)) {
+    learn(about);
+    return { about, frames: await benchNetwork(random, settings, count, signal) };
+  }
+  const onOpen = (model: LiveModelInfo): void => learn(aboutModel(model, options));
+  const frames = await benchFrames(openSession, options, count, signal, onOpen);
+  return { about, frames: { ...frames, ...(random === "unet-chain" ? chainSize(1) : {}) } };
+}
+
 const splitLine = ({ devices, fps }: SplitBench) =>
   `  one session, denoiser on ${devices[0]}, autoencoder on ${devices[1]}: ${fps.toFixed(1)} frames a second`;
 
@@ -176,9 +190,15 @@ function testPicture(): LivePicture {
   return { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 37) % 256) };
 }
 
-async function aboutModel({ openSession }: Dependencies, options: LiveSessionOptions) {
-  const session = await openSession(options);
-  await session.close();
-  const { name, defaultSteps, keys, kind } = session.model;
-  return { kind, model: name, steps: options.steps ?? defaultSteps, hasKeys: Object.keys(keys).length > 0 };
+/** What is told of a model, and what depends on it. */
+interface AboutModel {
+  model: string;
+  steps: number;
+  hasKeys: boolean;
+  kind: LiveModelInfo["kind"] | undefined;
 }
+
+const aboutModel = ({ name, defaultSteps, keys, kind }: LiveModelInfo, { steps }: LiveSessionOptions): AboutModel => ({
+  ...{ kind, model: name, steps: steps ?? defaultSteps },
+  hasKeys: Object.keys(keys).length > 0,
+});
