@@ -16,7 +16,8 @@ const distinctPictures = (width: number, height: number): LivePicture[] =>
     data: Uint8Array.from({ length: 3 * width * height }, (_, i) => (((i * (37 + k)) >> 3) + 5 * k) % 256),
   }));
 
-/** Makes `count` frames of a session, with the `index`-th of the pictures pushed before the frame of that number, and none behind the last. */
+/** Makes `count` frames of a session. Pictures are pushed one before each frame; where fewer are left than frames, the first one also stands before
+ *  those of one by one, and none is pushed before the last ones of frames begun ahead. */
 async function play(
   openSession: OpenSession,
   options: LiveSessionOptions,

@@ -16,64 +16,24 @@
 // sums, powers held before the wait for the values' products. What counts is energy, so fewer instructions. Figures of every
 // version: docs/kernels/attention.md.
 #include "../../device/epilogue.cuh"
-#include "../../device/kernel.cuh"
 #include "../../device/ptx/matrix_descriptor.cuh"
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
-#include "../../device/ptx/tma.cuh"
 #include "../../device/ptx/wgmma.cuh"
-#include "../../device/ring_sm90.cuh"
 #include "attention_maxima.cuh"
 #include "attention_params.h"
+#include "attention_tiles.sm90.cuh"
 
 using namespace vd::device;
 
 namespace {
 
-constexpr int kBlockM = 192, kBlockN = 128, kStages = 4, kConsumers = 3;
-constexpr int kQBytes = kBlockM * 128, kTileBytes = kBlockN * 128;
+constexpr int kBlockN = 128, kStages = 4;
+using Tiles = AttentionTiles<192, kBlockN, kStages>;
+constexpr int kConsumers = Tiles::kConsumers, kTileBytes = Tiles::kTileBytes;
 constexpr int kThreads = 512;
 /** Accumulators of 64 channels and of eight columns of ones. */
 constexpr int kOutputs = 36;
-
-struct Shared {
-  uint32_t q, k, v, ones, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
-};
-
-struct TileIndex {
-  int q, head, frame, keyFrame;  // first query row; frames counted over batches
-};
-__device__ __forceinline__ TileIndex tile_index(const AttentionSm90Params& p, int tile) {
-  TileIndex t;
-  t.q = tile % p.numQTiles * kBlockM;
-  const int rest = tile / p.numQTiles;
-  t.head = rest % p.heads;
-  t.frame = rest / p.heads;
-  t.keyFrame = p.keyFrames == p.frames ? t.frame : t.frame / p.frames;
-  return t;
-}
-
-__device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s) {
-  RingCursor<kStages> cursor;
-  uint32_t qParity = 1;
-  const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
-  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
-    const TileIndex t = tile_index(p, tile);
-    ptx::mbarrier_wait(s.qEmpty, qParity);
-    qParity ^= 1;
-    ptx::mbarrier_arrive_expect_tx(s.qFull, kQBytes);
-    ptx::tma_load_4d(s.q, &p.q, s.qFull, 0, t.head, t.q, t.frame);
-    for (int j = 0; j < numBlocks; ++j) {
-      ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(s.kFull + 8 * cursor.stage, kTileBytes);
-      ptx::tma_load_4d(s.k + cursor.stage * kTileBytes, &p.k, s.kFull + 8 * cursor.stage, 0, t.head, j * kBlockN, t.keyFrame);
-      ptx::mbarrier_wait(s.vEmpty + 8 * cursor.stage, cursor.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(s.vFull + 8 * cursor.stage, kTileBytes);
-      ptx::tma_load_4d(s.v + cursor.stage * kTileBytes, &p.v, s.vFull + 8 * cursor.stage, 0, t.head, j * kBlockN, t.keyFrame);
-      cursor.advance();
-    }
-  }
-}
 
 /** Issues scores[64, 128] = Q · Kᵀ for this warpgroup. */
 template <class T, int kDim> __device__ __forceinline__ void issue_scores(float (&scores)[64], uint32_t q, uint32_t k) {
@@ -145,7 +105,7 @@ template <class T> __device__ __forceinline__ void pack_probabilities(uint32_t (
 }
 
 template <class T>
-__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const TileIndex& t, const float (&maxima)[2],
+__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const AttentionTile& t, const float (&maxima)[2],
                                            float (&out)[kOutputs], int rowInTile) {
   const int lane = threadIdx.x & 3;
 #pragma unroll
@@ -171,7 +131,7 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
   }
 }
 
-template <class T, int kDim> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, int group) {
+template <class T, int kDim> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, int group) {
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
@@ -196,7 +156,7 @@ template <class T, int kDim> __device__ __forceinline__ void consume(const Atten
     for (int j = 1; j < numBlocks; ++j) {
       issue_scores<T, kDim>(scores, q, s.k + k.stage * kTileBytes);
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-      issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, j > 1);
+      issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.rest, j > 1);
       ptx::wgmma_wait<1>();
       release_stage<1>(s.kEmpty + 8 * k.stage);
       k.advance();
@@ -217,11 +177,11 @@ template <class T, int kDim> __device__ __forceinline__ void consume(const Atten
     }
     release_stage<1>(s.qEmpty);
     ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-    issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, numBlocks > 1);
+    issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.rest, numBlocks > 1);
     ptx::wgmma_wait<0>();
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
-    store_tile<T>(p, tile_index(p, tile), maxima, out, rowInTile);
+    store_tile<T>(p, attention_tile<Tiles>(p, tile), maxima, out, rowInTile);
   }
 }
 
@@ -234,35 +194,14 @@ template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
 
 template <class T, int kDim> __device__ __forceinline__ void attention_small_heads(const AttentionSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[2 + 4 * kStages];
-  Shared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
-  s.k = s.q + kQBytes;
-  s.v = s.k + kStages * kTileBytes;
-  s.ones = s.v + kStages * kTileBytes;
-  s.qFull = shared_address(barriers);
-  s.qEmpty = s.qFull + 8;
-  s.kFull = s.qFull + 16;
-  s.kEmpty = s.kFull + 8 * kStages;
-  s.vFull = s.kEmpty + 8 * kStages;
-  s.vEmpty = s.vFull + 8 * kStages;
-  if (threadIdx.x == 0) {
-    ptx::mbarrier_init(s.qFull, 1);
-    ptx::mbarrier_init(s.qEmpty, kConsumers * 4);
-    for (int i = 0; i < kStages; ++i) {
-      ptx::mbarrier_init(s.kFull + 8 * i, 1);
-      ptx::mbarrier_init(s.vFull + 8 * i, 1);
-      ptx::mbarrier_init(s.kEmpty + 8 * i, kConsumers * 4);
-      ptx::mbarrier_init(s.vEmpty + 8 * i, kConsumers * 4);
-    }
-    ptx::fence_mbarrier_init();
-  }
-  fill_ones<T>(s.ones);
+  __shared__ __align__(8) uint64_t barriers[Tiles::kBarriers];
+  const AttentionShared s = attention_shared<Tiles>(dynamicShared, barriers);
+  fill_ones<T>(s.rest);
   __syncthreads();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
-    if (threadIdx.x == kConsumers * 128) produce(p, s);
+    if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s);
   } else {
     ptx::registers_raise<160>();
     consume<T, kDim>(p, s, warpgroup);

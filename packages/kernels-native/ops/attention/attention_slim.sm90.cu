@@ -16,24 +16,22 @@
 //   vEmpty ─► load V ─► vFull      O += P(last)·V(last), divide, store
 //
 // What lost: some of the powers as polynomials. Figures: docs/kernels/attention.md. Symbols: attention_sm90_slim_<dtype>_d<most channels>.
-#include "../../device/kernel.cuh"
 #include "../../device/ptx/matrix_descriptor.cuh"
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
-#include "../../device/ptx/tma.cuh"
 #include "../../device/ptx/wgmma.cuh"
-#include "../../device/ring_sm90.cuh"
 #include "../../device/vec.cuh"
 #include "attention_maxima.cuh"
 #include "attention_params.h"
 #include "attention_slim.h"
+#include "attention_tiles.sm90.cuh"
 
 using namespace vd::device;
 
 namespace {
 
-constexpr int kConsumers = kSlimRows / 64, kStages = kSlimStages;
-constexpr int kQBytes = kSlimRows * 128, kTileBytes = kSlimKeys * 128;
+using Tiles = AttentionTiles<kSlimRows, kSlimKeys, kSlimStages>;
+constexpr int kConsumers = Tiles::kConsumers, kStages = kSlimStages, kTileBytes = Tiles::kTileBytes;
 static_assert(kSlimThreads == 128 * (kConsumers + 1), "a further warpgroup loads");
 
 /** Element type and channels of a head: of products with values; with queries whole steps of sixteen. */
@@ -41,44 +39,6 @@ template <class T_, int kChannels_> struct SlimConfig {
   using T = T_;
   static constexpr int kChannels = kChannels_, kSteps = (kChannels + 15) / 16;
 };
-
-struct Shared {
-  uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
-};
-
-struct TileIndex {
-  int q, head, frame, keyFrame;  // first query row; frames counted over batches
-};
-__device__ __forceinline__ TileIndex tile_index(const AttentionSm90Params& p, int tile) {
-  TileIndex t;
-  t.q = tile % p.numQTiles * kSlimRows;
-  const int rest = tile / p.numQTiles;
-  t.head = rest % p.heads;
-  t.frame = rest / p.heads;
-  t.keyFrame = p.keyFrames == p.frames ? t.frame : t.frame / p.frames;
-  return t;
-}
-
-__device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s) {
-  RingCursor<kStages> cursor;
-  uint32_t qParity = 1;
-  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
-    const TileIndex t = tile_index(p, tile);
-    ptx::mbarrier_wait(s.qEmpty, qParity);
-    qParity ^= 1;
-    ptx::mbarrier_arrive_expect_tx(s.qFull, kQBytes);
-    ptx::tma_load_4d(s.q, &p.q, s.qFull, 0, t.head, t.q, t.frame);
-    for (int key = 0; key < p.seqK; key += kSlimKeys) {
-      ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(s.kFull + 8 * cursor.stage, kTileBytes);
-      ptx::tma_load_4d(s.k + cursor.stage * kTileBytes, &p.k, s.kFull + 8 * cursor.stage, 0, t.head, key, t.keyFrame);
-      ptx::mbarrier_wait(s.vEmpty + 8 * cursor.stage, cursor.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(s.vFull + 8 * cursor.stage, kTileBytes);
-      ptx::tma_load_4d(s.v + cursor.stage * kTileBytes, &p.v, s.vFull + 8 * cursor.stage, 0, t.head, key, t.keyFrame);
-      cursor.advance();
-    }
-  }
-}
 
 /** Issues scores[64, 64] = Q · Kᵀ for this warpgroup. */
 template <class Config> __device__ __forceinline__ void issue_scores(float (&scores)[32], uint32_t q, uint32_t k) {
@@ -179,7 +139,7 @@ template <class T> __device__ __forceinline__ void pack_probabilities(uint32_t (
 
 /** Divides by the sums and stores a thread's two rows, of which it has two channels of every eight. */
 template <class Config>
-__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const TileIndex& t, const SlimState& state,
+__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const AttentionTile& t, const SlimState& state,
                                            const float (&out)[Config::kChannels / 2], int rowInTile) {
   using T = typename Config::T;
   const int lane = threadIdx.x & 3;
@@ -202,7 +162,7 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
   }
 }
 
-template <class Config> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, int group) {
+template <class Config> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, int group) {
   using T = typename Config::T;
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;
@@ -258,41 +218,21 @@ template <class Config> __device__ __forceinline__ void consume(const AttentionS
     issue_values<Config>(out, probabilities, s.v + v.stage * kTileBytes, p.seqK > kSlimKeys);
     ptx::wgmma_wait<0>();
     release_values();
-    store_tile<Config>(p, tile_index(p, tile), state, out, rowInTile);
+    store_tile<Config>(p, attention_tile<Tiles>(p, tile), state, out, rowInTile);
   }
 }
 
 template <class Config> __device__ __forceinline__ void attention_slim(const AttentionSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[2 + 4 * kStages];
-  Shared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
-  s.k = s.q + kQBytes;
-  s.v = s.k + kStages * kTileBytes;
-  s.qFull = shared_address(barriers);
-  s.qEmpty = s.qFull + 8;
-  s.kFull = s.qFull + 16;
-  s.kEmpty = s.kFull + 8 * kStages;
-  s.vFull = s.kEmpty + 8 * kStages;
-  s.vEmpty = s.vFull + 8 * kStages;
-  if (threadIdx.x == 0) {
-    ptx::mbarrier_init(s.qFull, 1);
-    ptx::mbarrier_init(s.qEmpty, kConsumers * 4);
-    for (int i = 0; i < kStages; ++i) {
-      ptx::mbarrier_init(s.kFull + 8 * i, 1);
-      ptx::mbarrier_init(s.vFull + 8 * i, 1);
-      ptx::mbarrier_init(s.kEmpty + 8 * i, kConsumers * 4);
-      ptx::mbarrier_init(s.vEmpty + 8 * i, kConsumers * 4);
-    }
-    ptx::fence_mbarrier_init();
-  }
+  __shared__ __align__(8) uint64_t barriers[Tiles::kBarriers];
+  const AttentionShared s = attention_shared<Tiles>(dynamicShared, barriers);
   begin_next_launch();
   __syncthreads();
   await_results_before();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
-    if (threadIdx.x == kConsumers * 128) produce(p, s);
+    if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s);
   } else {
     ptx::registers_raise<112>();
     consume<Config>(p, s, warpgroup);

@@ -1,0 +1,94 @@
+// What the Hopper kernels for heads of up to 64 channels have in common, whose rows see all keys: a tile is some query rows of one head, a
+// producer warp fills rings of keys and of values, and consumer warpgroups have 64 rows each.
+//
+//   producer                       consumers
+//   qEmpty ─► load Q ─► qFull      attention.sm90.cu, attention_slim.sm90.cu
+//   kEmpty ─► load K ─► kFull
+//   vEmpty ─► load V ─► vFull
+#pragma once
+#include "../../device/kernel.cuh"
+#include "../../device/ptx/tma.cuh"
+#include "../../device/ring_sm90.cuh"
+#include "attention_params.h"
+
+namespace vd::device {
+
+/** Query rows and keys of a tile, and tiles of keys, and as many of values, under way. Rows lie in 128 bytes. */
+template <int kRows_, int kKeys_, int kStages_> struct AttentionTiles {
+  static constexpr int kRows = kRows_, kKeys = kKeys_, kStages = kStages_, kConsumers = kRows / 64;
+  static constexpr int kQBytes = kRows * 128, kTileBytes = kKeys * 128;
+  static constexpr int kBarriers = 2 + 4 * kStages;
+};
+
+/** Where queries, keys, values and what lies behind them are in shared memory, and their barriers. */
+struct AttentionShared {
+  uint32_t q, k, v, rest, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
+};
+
+struct AttentionTile {
+  int q, head, frame, keyFrame;  // first query row; frames counted over batches
+};
+template <class Tiles> __device__ __forceinline__ AttentionTile attention_tile(const AttentionSm90Params& p, int tile) {
+  AttentionTile t;
+  t.q = tile % p.numQTiles * Tiles::kRows;
+  const int rest = tile / p.numQTiles;
+  t.head = rest % p.heads;
+  t.frame = rest / p.heads;
+  t.keyFrame = p.keyFrames == p.frames ? t.frame : t.frame / p.frames;
+  return t;
+}
+
+/** Finds the places in a block's memory, and makes the barriers ready. By all threads, who then meet. */
+template <class Tiles>
+__device__ __forceinline__ AttentionShared attention_shared(const uint8_t* dynamicShared, const uint64_t (&barriers)[Tiles::kBarriers]) {
+  constexpr int kStages = Tiles::kStages;
+  AttentionShared s;
+  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.k = s.q + Tiles::kQBytes;
+  s.v = s.k + kStages * Tiles::kTileBytes;
+  s.rest = s.v + kStages * Tiles::kTileBytes;
+  s.qFull = shared_address(barriers);
+  s.qEmpty = s.qFull + 8;
+  s.kFull = s.qFull + 16;
+  s.kEmpty = s.kFull + 8 * kStages;
+  s.vFull = s.kEmpty + 8 * kStages;
+  s.vEmpty = s.vFull + 8 * kStages;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(s.qFull, 1);
+    ptx::mbarrier_init(s.qEmpty, Tiles::kConsumers * 4);
+    for (int i = 0; i < kStages; ++i) {
+      ptx::mbarrier_init(s.kFull + 8 * i, 1);
+      ptx::mbarrier_init(s.vFull + 8 * i, 1);
+      ptx::mbarrier_init(s.kEmpty + 8 * i, Tiles::kConsumers * 4);
+      ptx::mbarrier_init(s.vEmpty + 8 * i, Tiles::kConsumers * 4);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  return s;
+}
+
+/** The producer thread. */
+template <class Tiles> __device__ __forceinline__ void attention_produce(const AttentionSm90Params& p, const AttentionShared& s) {
+  constexpr int kTileBytes = Tiles::kTileBytes;
+  RingCursor<Tiles::kStages> cursor;
+  uint32_t qParity = 1;
+  const int numBlocks = (p.seqK + Tiles::kKeys - 1) / Tiles::kKeys;
+  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+    const AttentionTile t = attention_tile<Tiles>(p, tile);
+    ptx::mbarrier_wait(s.qEmpty, qParity);
+    qParity ^= 1;
+    ptx::mbarrier_arrive_expect_tx(s.qFull, Tiles::kQBytes);
+    ptx::tma_load_4d(s.q, &p.q, s.qFull, 0, t.head, t.q, t.frame);
+    for (int j = 0; j < numBlocks; ++j) {
+      ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(s.kFull + 8 * cursor.stage, kTileBytes);
+      ptx::tma_load_4d(s.k + cursor.stage * kTileBytes, &p.k, s.kFull + 8 * cursor.stage, 0, t.head, j * Tiles::kKeys, t.keyFrame);
+      ptx::mbarrier_wait(s.vEmpty + 8 * cursor.stage, cursor.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(s.vFull + 8 * cursor.stage, kTileBytes);
+      ptx::tma_load_4d(s.v + cursor.stage * kTileBytes, &p.v, s.vFull + 8 * cursor.stage, 0, t.head, j * Tiles::kKeys, t.keyFrame);
+      cursor.advance();
+    }
+  }
+}
+
+}  // namespace vd::device
