@@ -32,9 +32,10 @@ function plainPng(bytes: Uint8Array): RgbImage | undefined {
   }
 }
 
-/** Encodes a picture as PNG without the image library. */
+/** Encodes a picture as PNG without the image library, not compressed: pictures of measurements hardly shrink, and programs that get
+ *  here without that library would take longer to unpack them than to prepare them for the model. */
 export const encodePlainPng = ({ width, height, data }: RgbImage): Uint8Array =>
-  encode({ width, height, data, channels: CHANNELS, depth: 8 });
+  encode({ width, height, data, channels: CHANNELS, depth: 8 }, { zlib: { level: 0 } });
 
 /** A picture of smooth waves with some detail, the same for the same size. */
 export function testPicture(width: number, height: number): RgbImage {

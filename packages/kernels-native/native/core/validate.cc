@@ -22,19 +22,33 @@ std::string dims_text(const Tensor& t) {
   return text + "]";
 }
 
+/** What a message is about. It becomes text only when something is wrong: thousands of words are right. */
+struct Where {
+  const std::string& row;
+  const char* op = nullptr;
+  const char* argument = nullptr;
+  const char* part = "";
+
+  Where of(const char* its_part) const { return {row, op, argument, its_part}; }
+  std::string text() const {
+    if (op == nullptr) return row;
+    return row + "] [" + op + "] [" + argument + part;
+  }
+};
+
 /** Reads words one after the other; a short program is an error, never a read past the end. */
 class Reader {
  public:
   explicit Reader(std::span<const double> words) : words_(words) {}
   bool done() const { return next_ >= words_.size(); }
-  double real(const std::string& where) {
-    if (done()) throw Error(ErrorCode::internal, where, "more numbers in the program", "its end");
+  double real(const Where& where) {
+    if (done()) throw Error(ErrorCode::internal, where.text(), "more numbers in the program", "its end");
     return words_[next_++];
   }
-  int64_t integer(const std::string& where, double min, double max) {
+  int64_t integer(const Where& where, double min, double max) {
     const double value = real(where);
     if (!(value >= min && value <= max) || value != std::floor(value))
-      throw Error(ErrorCode::attr, where, "an integer from " + number(min) + " to " + number(max), number(value));
+      throw Error(ErrorCode::attr, where.text(), "an integer from " + number(min) + " to " + number(max), number(value));
     return static_cast<int64_t>(value);
   }
 
@@ -86,7 +100,7 @@ class RowChecker {
   }
 
  private:
-  std::string where(const std::string& argument) const { return row_.name + "] [" + op_.id + "] [" + argument; }
+  std::string where(const char* argument) const { return Where{row_.name, op_.id, argument}.text(); }
 
   void bind() {
     for (int t = 0; t < op_.num_tensors; ++t) {
@@ -172,44 +186,46 @@ class RowChecker {
   int64_t symbols_[kMaxSymbols];
 };
 
-void check_place(const TensorRow& spec, const Tensor& t, double offset, const BufferBinding& buffer, const std::string& where) {
+void check_place(const TensorRow& spec, const Tensor& t, double offset, const BufferBinding& buffer, const Where& where) {
   const auto item = static_cast<double>(bytes_of(t.dtype));
   double pixels = 1;
   for (int d = 0; d + 1 < t.rank; ++d) pixels *= static_cast<double>(t.dims[d]);
   const double channels = static_cast<double>(t.channels());
-  if (pixels * static_cast<double>(t.pitch) > kMaxElements) throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
+  if (pixels * static_cast<double>(t.pitch) > kMaxElements)
+    throw Error(ErrorCode::shape, where.text(), "at most 2^46 elements", dims_text(t));
   const double end = offset + ((pixels - 1) * static_cast<double>(t.pitch) + channels) * item;
   if (end > static_cast<double>(buffer.memory->bytes()))
-    throw Error(ErrorCode::layout, where, "a place inside its buffer of " + number(static_cast<double>(buffer.memory->bytes())) + " bytes",
+    throw Error(ErrorCode::layout, where.text(),
+                "a place inside its buffer of " + number(static_cast<double>(buffer.memory->bytes())) + " bytes",
                 "one that ends at byte " + number(end));
   if (!spec.constant && std::fmod(offset, item) != 0)
-    throw Error(ErrorCode::layout, where, "a byte offset that is a multiple of " + number(item), number(offset));
+    throw Error(ErrorCode::layout, where.text(), "a byte offset that is a multiple of " + number(item), number(offset));
   if (spec.output && (buffer.constant || !buffer.memory->writable()))
-    throw Error(ErrorCode::layout, where, "memory that may be written", "read-only memory");
+    throw Error(ErrorCode::layout, where.text(), "memory that may be written", "read-only memory");
 }
 
-Tensor read_tensor(Reader& reader, const TensorRow& spec, const std::vector<BufferBinding>& buffers, const std::string& where) {
+Tensor read_tensor(Reader& reader, const TensorRow& spec, const std::vector<BufferBinding>& buffers, const Where& where) {
   Tensor t;
-  const int64_t index = reader.integer(where + " buffer", -1, static_cast<double>(buffers.size()) - 1);
-  const auto offset = static_cast<double>(reader.integer(where + " offset", 0, 9e15));
-  t.dtype = static_cast<DType>(reader.integer(where + " dtype", 0, kNumDTypes - 1));
-  t.rank = static_cast<int>(reader.integer(where + " rank", 1, kMaxRank));
+  const int64_t index = reader.integer(where.of(" buffer"), -1, static_cast<double>(buffers.size()) - 1);
+  const auto offset = static_cast<double>(reader.integer(where.of(" offset"), 0, 9e15));
+  t.dtype = static_cast<DType>(reader.integer(where.of(" dtype"), 0, kNumDTypes - 1));
+  t.rank = static_cast<int>(reader.integer(where.of(" rank"), 1, kMaxRank));
   double count = 1;
   for (int d = 0; d < kMaxRank; ++d) {
-    const int64_t dim = reader.integer(where + " dimension", d < t.rank ? 1 : 0, kMaxElements);
+    const int64_t dim = reader.integer(where.of(" dimension"), d < t.rank ? 1 : 0, kMaxElements);
     if (d < t.rank) count *= static_cast<double>(t.dims[d] = dim);
   }
-  t.pitch = reader.integer(where + " pitch", 1, kMaxElements);
+  t.pitch = reader.integer(where.of(" pitch"), 1, kMaxElements);
   if (index < 0) {
-    if (!spec.optional) throw Error(ErrorCode::attr, where, "a tensor", "nothing");
+    if (!spec.optional) throw Error(ErrorCode::attr, where.text(), "a tensor", "nothing");
     return Tensor{};
   }
-  if (count > kMaxElements) throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
-  if (t.pitch < t.channels()) throw Error(ErrorCode::layout, where, "a pitch of at least the channels", std::to_string(t.pitch));
+  if (count > kMaxElements) throw Error(ErrorCode::shape, where.text(), "at most 2^46 elements", dims_text(t));
+  if (t.pitch < t.channels()) throw Error(ErrorCode::layout, where.text(), "a pitch of at least the channels", std::to_string(t.pitch));
   if (spec.constant && t.pitch != t.channels())
-    throw Error(ErrorCode::layout, where, "a packed tensor", "a pitch of " + std::to_string(t.pitch));
+    throw Error(ErrorCode::layout, where.text(), "a packed tensor", "a pitch of " + std::to_string(t.pitch));
   if (((spec.dtypes >> static_cast<int>(t.dtype)) & 1) == 0)
-    throw Error(ErrorCode::dtype, where, "another element type", kDTypeNames[static_cast<int>(t.dtype)]);
+    throw Error(ErrorCode::dtype, where.text(), "another element type", kDTypeNames[static_cast<int>(t.dtype)]);
   const BufferBinding& buffer = buffers[static_cast<size_t>(index)];
   check_place(spec, t, offset, buffer, where);
   t.data = buffer.memory->data() + static_cast<size_t>(offset);
@@ -220,23 +236,24 @@ Tensor read_tensor(Reader& reader, const TensorRow& spec, const std::vector<Buff
 Row read_row(Reader& reader, std::string name, const std::vector<BufferBinding>& buffers) {
   Row row;
   row.name = std::move(name);
-  row.op = static_cast<int>(reader.integer(row.name, 0, kNumOps - 1));
+  row.op = static_cast<int>(reader.integer({row.name}, 0, kNumOps - 1));
   const OpRow& op = *kOps[row.op];
-  const std::string prefix = row.name + "] [" + op.id + "] [";
+  const auto argument = [&](const char* name) { return Where{row.name, op.id, name}; };
   for (int a = 0; a < op.num_attrs; ++a) {
     const AttrRow& attr = op.attrs[a];
     for (int i = 0; i < attr.length; ++i) {
       if (attr.kind == AttrKind::integer) {
-        row.attrs.push_back(static_cast<double>(reader.integer(prefix + attr.name, attr.min, attr.max)));
+        row.attrs.push_back(static_cast<double>(reader.integer(argument(attr.name), attr.min, attr.max)));
         continue;
       }
-      const double value = reader.real(prefix + attr.name);
+      const double value = reader.real(argument(attr.name));
       if (!(value >= attr.min && value <= attr.max))
-        throw Error(ErrorCode::attr, prefix + attr.name, "a number from " + number(attr.min) + " to " + number(attr.max), number(value));
+        throw Error(ErrorCode::attr, argument(attr.name).text(), "a number from " + number(attr.min) + " to " + number(attr.max),
+                    number(value));
       row.attrs.push_back(value);
     }
   }
-  for (int t = 0; t < op.num_tensors; ++t) row.tensors.push_back(read_tensor(reader, op.tensors[t], buffers, prefix + op.tensors[t].name));
+  for (int t = 0; t < op.num_tensors; ++t) row.tensors.push_back(read_tensor(reader, op.tensors[t], buffers, argument(op.tensors[t].name)));
   RowChecker(op, row).check_all();
   return row;
 }

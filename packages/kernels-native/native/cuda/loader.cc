@@ -47,10 +47,8 @@ class Loader {
   /** The operands that stay on the device because launches read them as they are. */
   std::vector<bool> resident_operands() const {
     std::vector<bool> resident(standIns_.size(), false);
-    for (const ChosenRow& row : chosen_) {
-      const std::vector<bool> direct = direct_operands(row.variant, standIns_);
-      for (size_t i = 0; i < direct.size(); ++i) resident[i] = resident[i] || direct[i];
-    }
+    for (const ChosenRow& row : chosen_)
+      for (const size_t i : direct_operands(row.variant, standIns_)) resident[i] = true;
     for (const std::vector<WeightUse>& row : uses_)
       for (const WeightUse& use : row)
         if (use.pack < 0) resident[use.operand] = false;

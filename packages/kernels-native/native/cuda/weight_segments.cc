@@ -35,10 +35,10 @@ bool add_row(WeightSegment& segment, const std::vector<WeightUse>& row, size_t m
 
 }  // namespace
 
-std::vector<bool> direct_operands(const Variant& variant, const StandInAddresses& standIns) {
-  std::vector<bool> direct(standIns.size(), false);
+std::set<size_t> direct_operands(const Variant& variant, const StandInAddresses& standIns) {
+  std::set<size_t> direct;
   const auto visit = [&](uint64_t word) {
-    if (const auto reference = standIns.find(word)) direct[reference->index] = true;
+    if (const auto reference = standIns.find(word)) direct.insert(reference->index);
   };
   for (const Launch& launch : variant.launches) for_each_word(launch, visit);
   for (const Pack& pack : variant.packs)
@@ -52,9 +52,7 @@ std::vector<WeightUse> large_weights(const Variant& variant, const StandInAddres
   const auto add = [&](const WeightUse& use) {
     if (use.form.bytes >= kLeastBytes) uses.push_back(use);
   };
-  const std::vector<bool> direct = direct_operands(variant, standIns);
-  for (size_t i = 0; i < direct.size(); ++i)
-    if (direct[i]) add({i, {-1, 0, standIns.range(i).bytes}});
+  for (const size_t i : direct_operands(variant, standIns)) add({i, {-1, 0, standIns.range(i).bytes}});
   for (size_t i = 0; i < variant.packs.size(); ++i) {
     const Pack& pack = variant.packs[i];
     const auto reference = standIns.find(reinterpret_cast<uint64_t>(pack.source));

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 
 #include "planning/launch.h"
 #include "stand_in_addresses.h"
@@ -33,7 +34,7 @@ struct WeightSegments {
 };
 
 /** The operands that launches other than constant packs read as they are, by operand. */
-std::vector<bool> direct_operands(const Variant& variant, const StandInAddresses& standIns);
+std::set<size_t> direct_operands(const Variant& variant, const StandInAddresses& standIns);
 
 /** The weights of a row that are large enough to be copied by themselves; the others stay on the device. */
 std::vector<WeightUse> large_weights(const Variant& variant, const StandInAddresses& standIns);

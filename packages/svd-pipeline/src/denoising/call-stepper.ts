@@ -5,7 +5,7 @@ import type { Scratch } from "../generation/scratch";
 import { FEATURES } from "../stages/call-stages";
 import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
 import type { Stepper } from "./denoise";
-import { checkFinite } from "./finite";
+import { finiteValues } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
 
@@ -91,7 +91,7 @@ export class CallStepper implements Stepper {
     if (sampler.noiseDrawsAt(call)) await this.writeNoise(plan);
     await plan.run({ signal });
     this.input.onCall(kind);
-    checkFinite(await plan.read("firstFrame"), step);
+    finiteValues(await plan.readChecked("firstFrame"), step);
     if (measures) planner.observe((await plan.read("change"))[0]! / (await plan.read("size"))[0]!);
   }
 
@@ -100,8 +100,7 @@ export class CallStepper implements Stepper {
   }
 
   async latents(): Promise<Float32Array> {
-    const pixels = await this.plan.read("x");
-    await this.inSlices(checkFinite.inPieces(pixels, this.input.sampler.numSteps));
+    const pixels = finiteValues(await this.plan.readChecked("x"), this.input.sampler.numSteps);
     return this.planes(pixels, this.input.latents);
   }
 

@@ -3,7 +3,7 @@ import type { LinearSteps, Sampler } from "@vd/sampling";
 import { type Pausable, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
 import type { DenoisingPlan, Stepper } from "./denoise";
-import { checkFinite } from "./finite";
+import { finiteValues } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
 
@@ -59,13 +59,16 @@ export class DeviceStepper implements Stepper {
 
   async advance(call: number, step: number): Promise<void> {
     const { plan, sampler, linear, signal } = this.input;
-    await plan.write("inputScale", [this.inputScale(call + 1)]);
-    await plan.write("timestep", [sampler.modelTimestep(call)]);
-    await plan.write("coefficients", linear.tables[call]!);
+    // At once: each waits for the device and for a thread, and none for another.
+    await Promise.all([
+      plan.write("inputScale", [this.inputScale(call + 1)]),
+      plan.write("timestep", [sampler.modelTimestep(call)]),
+      plan.write("coefficients", linear.tables[call]!),
+    ]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise();
     await plan.run({ signal });
     // One frame is enough: a value that is not finite in one place makes all values so in the next call.
-    checkFinite(await plan.read("firstFrame"), step);
+    finiteValues(await plan.readChecked("firstFrame"), step);
   }
 
   private async writeNoise(): Promise<void> {
@@ -81,8 +84,7 @@ export class DeviceStepper implements Stepper {
 
   async latents(): Promise<Float32Array> {
     const { plan, sampler, dims, latents } = this.input;
-    const pixels = await plan.read("x");
-    await this.inSlices(checkFinite.inPieces(pixels, sampler.numSteps));
+    const pixels = finiteValues(await plan.readChecked("x"), sampler.numSteps);
     return this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
   }
 

@@ -1,3 +1,4 @@
+import type { FloatsRead } from "@vd/kernels-native";
 import type { DeviceTeam, GraphLayout, Plan, RunOptions } from "@vd/tensor";
 import type { DenoisingPlan } from "../denoising/denoise";
 import { inputName, NUM_ROWS, predictionName } from "./row-stages";
@@ -57,6 +58,10 @@ export class SplitDenoiser implements DenoisingPlan {
 
   read(name: string): Promise<Float32Array> {
     return this.plans[0]!.both!.read(name);
+  }
+
+  readChecked(name: string): Promise<FloatsRead> {
+    return this.plans[0]!.both!.readChecked(name);
   }
 
   /** Of what follows on both rows; its states are the same on both devices. */

@@ -9,6 +9,7 @@ import {
   type Graph,
   type GroupNormOptions,
   gatedScale,
+  isNormedLinear,
   LARGEST_CODES,
   type LayerNormOptions,
   type LinearOptions,
@@ -132,8 +133,20 @@ export class EightBitRecorder {
     });
     const type = kind ? this.typeOf(kind, call.name!) : "full";
     if (kind && type !== "full") return this.emitInEightBits(kind, type, call, behind);
-    for (const operand of Object.values(call).filter(isTensor)) this.writeProducer(operand);
-    return this.record(op, behind ? this.divided(call, behind) : call);
+    const plain = op === "linear" ? this.withOwnNorm(call as LinearOptions) : call;
+    for (const operand of Object.values(plain).filter(isTensor)) this.writeProducer(operand);
+    return this.record(op, behind ? this.divided(plain, behind) : plain);
+  }
+
+  /** Calls the norm that a layer reads anew, right before the layer, where the graph may make one op of both; the layer is then its only reader. */
+  private withOwnNorm(call: LinearOptions): LinearOptions {
+    const norm = this.producers.get(call.x.storage);
+    if (norm?.op !== "layer_norm" || norm.isWritten || norm.codes.size > 0) return call;
+    if (!isNormedLinear({ norm: norm.call as LayerNormOptions, linear: call })) return call;
+    const { x: _, ...others } = call as CallOptions & LinearOptions;
+    // What these write would have the graph record a norm that waits.
+    for (const operand of Object.values(others).filter(isTensor)) this.writeProducer(operand);
+    return { ...call, x: this.record("layer_norm", norm.call) };
   }
 
   private typeOf(kind: LayerKind, layer: string): LayerType {
