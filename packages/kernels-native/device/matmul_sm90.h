@@ -54,9 +54,10 @@ struct MatmulTokenNormParams {
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers, where token_rows normalise them; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other;
- * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
+ * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_bordered.cuh, the same of 3x3 filters whose source comes once
+ * for all taps; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
  * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true; matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
-enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, normed, walk, stationary };
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, stationary };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -131,6 +132,9 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of convolutions whose filters stay in shared memory, in 16 bits and in float8; stages are of sources.
     {128, 64, 64, 4, 1, true, true, false, true, MatmulKernel::stationary, "stationary_m128n64"},
     {128, 128, 128, 2, 1, true, false, false, true, MatmulKernel::stationary, "stationary_m128n128"},
+    // Of few tiles of 3x3 filters; stages are of filters.
+    {128, 128, 128, 9, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n128"},
+    {128, 160, 160, 8, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n160"},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -158,6 +162,9 @@ constexpr int bordered_source_pixels(const MatmulTile& t) { return (t.tileM / 8 
 /** Bytes of the source, 64 channels of it, in whole patterns of the copy engine's swizzle. */
 constexpr int bordered_source_bytes(const MatmulTile& t) { return (bordered_source_pixels(t) * 128 + 1023) / 1024 * 1024; }
 
+/** True for tiles that the blocks of a cluster share, as many as the planner chooses. */
+constexpr bool shares_tiles(const MatmulTile& t) { return t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered; }
+
 /** True for tiles whose rows stay in registers. */
 constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
 
@@ -182,6 +189,8 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   // Filters, stages of sources, and barriers: of those two, and of the residual.
   if (t.kernel == MatmulKernel::stationary)
     return kFilterTaps * t.tileN * 128 + t.stages * (bordered_source_bytes(t) + 16) + matmul_staging_bytes(t) + 2 * 8 + 1024;
+  // Two sources, stages of filters, and barriers: of those, and two of each source.
+  if (t.kernel == MatmulKernel::bordered) return 2 * bordered_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + 4 * 8 + 1024;
   // Frames and filters of as many taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual,
   // and three of each frame of one. Nothing lies in front, which aligns them.
   if (t.kernel == MatmulKernel::walk)
@@ -196,7 +205,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::walk) return 0;
+  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || t.kernel == MatmulKernel::walk) return 0;
   const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
   const bool shares = t.staged && !t.pingpong && !(t.wide && t.kernel == MatmulKernel::tiles);  // both warpgroups have one set
   return (shares ? 1 : 2) * (scales ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);

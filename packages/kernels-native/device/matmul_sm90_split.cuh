@@ -261,6 +261,25 @@ __device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, con
   }
 }
 
+/** A consumer's way from before the products to the end: multiply leaves its rows' sums at `sums`, and all blocks finish their share. */
+template <class Config, class Multiply>
+__device__ __forceinline__ void matmul_finish_split(const MatmulSm90Params& p, const MatmulTileIndex& index, int rank, int numParts,
+                                                    uint32_t sums, const Multiply& multiply) {
+  const SplitShare share{Config::kTileM * rank / numParts, Config::kTileM * (rank + 1) / numParts,
+                         tail_reads_ahead<typename Config::T>(p.epilogue)};
+  SplitItem<Config> items[kSplitUnderWay];
+  if constexpr (kItemsFirst<Config>) {
+    const PixelBox box = tile_box<Config>(p, index.m);
+#pragma unroll
+    for (int i = 0; i < kSplitUnderWay; ++i)
+      find_item<Config>(p, index, box, share, static_cast<int>(threadIdx.x) + i * kSplitThreads, items[i]);
+  }
+  multiply();
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+  matmul_merge_sums<Config>(p, index, share, rank, numParts, sums, items);
+}
+
 template <class Config> __device__ __forceinline__ void matmul_sm90_split(const MatmulSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
   static_assert(Config::kTileM * kSumsPitch<Config> * 4 <= Config::kStages * (Config::kStageBytesA + Config::kStageBytesB),
@@ -290,19 +309,8 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_split(const 
   } else {
     ptx::registers_raise<232>();
     await_results_before();  // residuals are the results of others
-    const SplitShare share{Config::kTileM * rank / numParts, Config::kTileM * (rank + 1) / numParts,
-                           tail_reads_ahead<typename Config::T>(p.epilogue)};
-    SplitItem<Config> items[kSplitUnderWay];
-    if constexpr (kItemsFirst<Config>) {
-      const PixelBox box = tile_box<Config>(p, index.m);
-#pragma unroll
-      for (int i = 0; i < kSplitUnderWay; ++i)
-        find_item<Config>(p, index, box, share, static_cast<int>(threadIdx.x) + i * kSplitThreads, items[i]);
-    }
-    matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end);
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-    matmul_merge_sums<Config>(p, index, share, rank, numParts, shared.ring, items);
+    matmul_finish_split<Config>(p, index, rank, numParts, shared.ring,
+                                [&] { matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end); });
   }
   // A block may not leave while others still read its sums.
   ptx::cluster_arrive();

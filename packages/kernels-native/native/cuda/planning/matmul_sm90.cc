@@ -52,14 +52,19 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
+/** Why a tile whose source comes once for all taps of 3x3 filters cannot do the problem. */
+Reason bordered_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (tile.kernel != MatmulKernel::stationary && tile.kernel != MatmulKernel::bordered) return {};
+  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0 && p.source[1] == p.out[1];
+  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.phases == 1;
+  return first_of({if_so(!filter, {"is for filters of 1x3x3"}), if_so(!step, {"has no strides and no upsampling"})});
+}
+
 /** Why a tile whose filters stay in shared memory cannot do the problem. */
 Reason stationary_reason(const MatmulProblem& p, const MatmulTile& tile, const DeviceInfo& device) {
   if (tile.kernel != MatmulKernel::stationary) return {};
-  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0 && p.source[1] == p.out[1];
-  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.phases == 1;
   return first_of(
-      {if_so(!filter, {"is for filters of 1x3x3"}), if_so(!step, {"has no strides and no upsampling"}),
-       if_so(p.channels > block_channels(p), {"is for up to # channels, x has #", {block_channels(p), p.channels}}),
+      {if_so(p.channels > block_channels(p), {"is for up to # channels, x has #", {block_channels(p), p.channels}}),
        if_so(p.columns > tile.tileN * device.numSms, {"has # columns at most, there are #", {tile.tileN * device.numSms, p.columns}})});
 }
 
@@ -102,6 +107,7 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
     return if_so(tile.promote > 0 || (tile.kernel == MatmulKernel::stationary && tile.tileN == kStationaryCodeColumns),
                  {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
+  if (tile.kernel == MatmulKernel::bordered) return {"is for operands of other sizes"};
   if (tile.kernel == MatmulKernel::stationary)
     return if_so(p.x.dtype != DType::f8e4m3 || tile.tileN != kStationaryCodeColumns, {"is for operands of other sizes"});
   const bool floats = p.x.dtype == DType::f8e4m3;
@@ -205,7 +211,9 @@ Box choose_tile_box(const MatmulProblem& p, int pixels) {
 }
 
 /** True for a tile whose source comes once for all taps, with the border that they see. */
-bool borders_source(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::stationary; }
+bool borders_source(const MatmulTile& tile) {
+  return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::stationary || tile.kernel == MatmulKernel::bordered;
+}
 
 /** The box of such a tile: eight results beside each other are a group of a product's rows. */
 Box bordered_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
@@ -221,7 +229,8 @@ Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   return first_of({source_reason(p, tile), operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
                    if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile),
-                   stationary_reason(p, tile, device), tail_reason(p, tile), shared_memory_reason(p, tile, box, device)});
+                   bordered_reason(p, tile), stationary_reason(p, tile, device), tail_reason(p, tile),
+                   shared_memory_reason(p, tile, box, device)});
 }
 
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
@@ -336,6 +345,7 @@ void add_maps(Launch& launch, const MatmulProblem& p, const MatmulTile& tile, co
 /** Clusters of so many blocks that run at once. */
 int64_t num_clusters(const DeviceInfo& device, int blocks) {
   constexpr int kGroup = 16;  // a cluster lies in one group of multiprocessors
+  if (blocks == 1) return device.numSms;
   if (device.clusters[blocks] > 0) return device.clusters[blocks];
   return std::max(1, device.numSms / kGroup * (kGroup / blocks));
 }
@@ -344,9 +354,11 @@ int64_t num_clusters(const DeviceInfo& device, int blocks) {
 std::pair<int, double> split_parts(const MatmulProblem& p, const MatmulTile& tile, int64_t numTiles, const DeviceInfo& device) {
   constexpr double kFixed = 4000, kMergeRate = 16;  // cycles, and bytes a cycle that a block reads of others' shared memory
   const int64_t numKBlocks = num_blocks_of(p);
-  const double products = tile.tileM * tile.tileN / 32.0 * 1.1 * promotion_cost(p, tile), bytes = (tile.tileM + tile.tileN) * 128.0;
-  std::pair<int, double> best{2, 1e300};
-  for (int parts = 2; parts <= std::min<int64_t>(kMostSplitParts, numKBlocks); ++parts) {
+  const double rows = borders_source(tile) ? bordered_source_pixels(tile) / static_cast<double>(kFilterTaps) : tile.tileM;
+  const double products = tile.tileM * tile.tileN / 32.0 * 1.1 * promotion_cost(p, tile), bytes = (rows + tile.tileN) * 128.0;
+  const int fewest = tile.kernel == MatmulKernel::bordered ? 1 : 2;
+  std::pair<int, double> best{fewest, 1e300};
+  for (int parts = fewest; parts <= std::min<int64_t>(kMostSplitParts, numKBlocks); ++parts) {
     const int64_t clusters = std::min(numTiles, num_clusters(device, parts));
     const double share = static_cast<double>(ceil_div(numKBlocks, parts)) * std::max(products, bytes / load_rate(clusters * parts));
     const double cycles = static_cast<double>(ceil_div(numTiles, clusters)) * (share + tile.tileM * tile.tileN * 4 / kMergeRate + kFixed);
@@ -391,7 +403,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   if (tile.kernel == MatmulKernel::stationary) clusters -= clusters % params.numNTiles;
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   double cost = 0;
-  if (tile.kernel == MatmulKernel::split) {
+  if (shares_tiles(tile)) {
     const auto [parts, cycles] = split_parts(p, tile, tiles, device);
     launch.cluster = static_cast<uint32_t>(parts);
     launch.grid[0] = static_cast<uint32_t>(tiles * parts);
@@ -414,7 +426,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
 /** Parts stand in the name: they decide the bits. */
 std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
   const std::string name = tile.name;
-  if (tile.kernel != MatmulKernel::split) return "sm90_" + name;
+  if (!shares_tiles(tile)) return "sm90_" + name;
   const size_t end = name.find('_');
   return "sm90_" + name.substr(0, end) + std::to_string(cluster) + name.substr(end);
 }
@@ -432,8 +444,7 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
     const Box box = tile_box(problem, tile, boxes);
-    const bool split = tile.kernel == MatmulKernel::split;
-    if (split && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
+    if (shares_tiles(tile) && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
     if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;
     auto [cost, launch] = make_launch(problem, tile, box, device);
     Variant variant = base;
