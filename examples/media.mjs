@@ -13,9 +13,9 @@ const [width, height] = [96, 64];
 const pixel = (x, y) => [(255 * x) / width, (255 * y) / height, 90];
 const gradient = Array.from({ length: width * height }, (_, i) => pixel(i % width, Math.floor(i / width)));
 const image = await loadImage(await encodePng({ width, height }, Uint8Array.from(gradient.flat())));
-const square = fitPicture(image, 32, 32, { focus: { x: 0, y: 0.5 } });
+const square = await fitPicture(image, 32, 32, { focus: { x: 0, y: 0.5 } });
 console.log("cut to a square, not squeezed:", square.width, "x", square.height);
-const small = resizeLanczos(square, 32, 32);
+const small = await resizeLanczos(square, 32, 32);
 console.log("resized as Pillow does:", small.width, "x", small.height, "first pixel", ...small.data.subarray(0, 3));
 
 // Frames as a decoder gives them, [F,3,H,W] in [-1,1], become pixels in 8 bits, [F,H,W,3].

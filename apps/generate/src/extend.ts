@@ -9,7 +9,7 @@ import {
   type VideoFrames,
 } from "@vd/media";
 import { GENERATE_TABLE, USUAL_FPS, valueError } from "@vd/svd-pipeline/options";
-import { runInSlices, statIfThere } from "@vd/tensor";
+import { statIfThere } from "@vd/tensor";
 import type { RunOptions } from "./model/defaults";
 import type { Settings } from "./settings";
 
@@ -57,8 +57,8 @@ export async function joined(
   const focus = parseFocus(options.focus ?? GENERATE_TABLE.focus.default.value);
   const fitted: RgbImage[] = [];
   for (const frame of clip) {
-    const shaped = await runInSlices(fitPicture.inPieces(frame, width, height, { fit, focus }));
-    fitted.push(await runInSlices(resizeLanczos.inPieces(shaped, width, height)));
+    const shaped = await fitPicture(frame, width, height, { fit, focus });
+    fitted.push(await resizeLanczos(shaped, width, height));
   }
   return joinClip(fitted, video);
 }

@@ -210,6 +210,46 @@ export interface Addon {
     mean: Float32Array | undefined,
     isa: string,
   ): Promise<Uint32Array>;
+  /** Resizes pixels [H,W,3] by taps along x, then along y, each rounded to 8 bits, off the event loop; an axis whose arguments are all
+   *  undefined keeps its size. Pixels of shared memory are read in place and must not change meanwhile; any others may change once the call
+   *  has returned. starts, counts: per result; weights: [size, room], in 2^-22. threads: how many; 0 for as many as it is worth. */
+  resizePicture(
+    pixels: Uint8Array,
+    width: number,
+    height: number,
+    xStarts: Int32Array | undefined,
+    xCounts: Int32Array | undefined,
+    xWeights: Int32Array | undefined,
+    yStarts: Int32Array | undefined,
+    yCounts: Int32Array | undefined,
+    yWeights: Int32Array | undefined,
+    threads: number,
+  ): Promise<Uint8Array<ArrayBuffer>>;
+  /** Resamples pixels along x, then along y, to [rows,columns,3], off the event loop. pixels: bytes [H,W,3], whose `levels` stand for a
+   *  number each, or floats [3,H,W] from 0 to 1, which become those from -1 to 1; held as by resizePicture. first: per result; weights:
+   *  [size, length]. */
+  resamplePicture(
+    pixels: Uint8Array | Float32Array,
+    width: number,
+    height: number,
+    levels: Float32Array | undefined,
+    xFirst: Int32Array,
+    xLength: number,
+    xWeights: Float64Array,
+    yFirst: Int32Array,
+    yLength: number,
+    yWeights: Float64Array,
+    threads: number,
+  ): Promise<Float32Array<ArrayBuffer>>;
+  /** The numbers that bytes [pixels,3] stand for as planes [3,pixels], off the event loop. pixels: held as by resizePicture. into: where they
+   *  go, as of readFloats. adds: adds them to what is there, rounded to float32. */
+  pictureToPlanes(
+    pixels: Uint8Array,
+    levels: Float32Array,
+    into: Float32Array | undefined,
+    adds: boolean,
+    threads: number,
+  ): Promise<Float32Array>;
   cpuIsa(): "amx" | "avx512" | "avx2" | "plain" | "neon";
   /** What `math` comes to with an instruction set: `math` itself, or `exact` where nothing would be gained. */
   cpuMath(isa: string, math: string): "exact" | "fast" | "bf16";

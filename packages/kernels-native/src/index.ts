@@ -82,5 +82,15 @@ export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
 export { fillNormals, mersenneDraws, type NormalsOptions, sharedFloats } from "./normals";
 export { nvtx } from "./nvtx";
+export {
+  type PicturePixels,
+  type PictureRuns,
+  type PictureTaps,
+  type PictureThreads,
+  type PlaneOptions,
+  pictureToPlanes,
+  resamplePicture,
+  resizePicture,
+} from "./pictures";
 export { shown, shownJson } from "./shown";
 export type { VerifiedFile } from "./verify";

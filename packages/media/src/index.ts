@@ -29,6 +29,7 @@ export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pi
 export { blurredRuns, type SampleRuns } from "./pictures/sample-runs";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
+export type { PictureWork } from "./pictures/work";
 export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame, heldFrames } from "./video/animation";
 export { encodeBuiltin, requireBuiltin } from "./video/builtin";
 export { readComment } from "./video/comment";

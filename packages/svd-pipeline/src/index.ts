@@ -52,7 +52,7 @@ export {
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
 export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixel-values";
-export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
+export { type VaeInputOptions, vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export { EndlessVideo } from "./generation/endless/endless-video";

@@ -33,21 +33,21 @@ function imageOf(fixture: Fixture, name: string): RgbImage {
   return { width: width!, height: height!, data: fixture.bytes(name) };
 }
 
-function blurred({ image, clipSize }: Case): Float32Array {
+async function blurred({ image, clipSize }: Case): Promise<Float32Array> {
   const { width, height } = image;
   // A resize to the same size changes nothing.
   const runs = (size: number) => blurredRuns(gaussianKernel(size, clipSize), cubicTaps(size, size), size);
-  const pixels = resample(image, { x: runs(width), y: runs(height) });
+  const pixels = await resample(image, { x: runs(width), y: runs(height) });
   const area = width * height;
   return Float32Array.from(pixels, (_, i) => pixels[(i % area) * 3 + Math.floor(i / area)]!);
 }
 
-function pixelValues({ fixture, image, clipSize }: Case, name: string): TensorCheck {
+async function pixelValues({ fixture, image, clipSize }: Case, name: string): Promise<TensorCheck> {
   const { clip_mean: mean, clip_std: std, tolerance } = fixture.json;
   const golden = fixture.float64(name);
   // Some fixtures keep the first channels only.
-  const ours = clipPixelValues(image, { size: clipSize, mean, std }).subarray(0, golden.length);
-  return maxAbs(name, ours, golden, tolerance.pixel_values.maxabs);
+  const ours = await clipPixelValues(image, { size: clipSize, mean, std });
+  return maxAbs(name, ours.subarray(0, golden.length), golden, tolerance.pixel_values.maxabs);
 }
 
 function tensorInput({ fixture, image }: Case, name: string): TensorCheck {
@@ -60,27 +60,29 @@ function tensorInput({ fixture, image }: Case, name: string): TensorCheck {
 }
 
 /** Compares one `out.NAME.PART`; undefined for a part that this kind does not know. */
-function checkPart(part: string, current: Case): TensorCheck | undefined {
+async function checkPart(part: string, current: Case): Promise<TensorCheck | undefined> {
   const { fixture, image, prefix, clipSize } = current;
   const name = prefix + part;
   const golden = () => fixture.float64(name);
   if (part === "kernel_x") return maxAbs(name, gaussianKernel(image.width, clipSize), golden(), kernelTolerance);
   if (part === "kernel_y") return maxAbs(name, gaussianKernel(image.height, clipSize), golden(), kernelTolerance);
-  if (part === "blurred") return maxAbs(name, blurred(current), golden(), blurTolerance);
+  if (part === "blurred") return maxAbs(name, await blurred(current), golden(), blurTolerance);
   if (part === "pixel_values") return pixelValues(current, name);
   if (part === "tensor_input") return tensorInput(current, name);
   if (part === "vae_input") {
     const [, , height, width] = fixture.shape(name);
-    return maxAbs(name, vaeInput(image, width!, height!), golden(), fixture.json.tolerance.vae_input.maxabs);
+    return maxAbs(name, await vaeInput(image, width!, height!), golden(), fixture.json.tolerance.vae_input.maxabs);
   }
   const size = /^resize\.(\d+)x(\d+)$/.exec(part);
-  return size ? exact(name, resizeLanczos(image, Number(size[2]), Number(size[1])).data, golden()) : undefined;
+  if (!size) return undefined;
+  const resized = await resizeLanczos(image, Number(size[2]), Number(size[1]));
+  return exact(name, resized.data, golden());
 }
 
 /** Parts in the order in which they are computed; others, such as resize.HxW, come after. */
 const partOrder = ["kernel_x", "kernel_y", "blurred", "pixel_values"];
 
-function* checkImage(current: Case): Iterable<TensorCheck> {
+async function* checkImage(current: Case): AsyncGenerator<TensorCheck> {
   const { fixture, prefix } = current;
   const rank = (part: string) => (partOrder.indexOf(part) + partOrder.length + 1) % (partOrder.length + 1);
   const parts = fixture.names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
@@ -94,7 +96,7 @@ function* checkImage(current: Case): Iterable<TensorCheck> {
       ok: false,
       note: "unknown part",
     } as const;
-    yield checkPart(part, current) ?? unknown;
+    yield (await checkPart(part, current)) ?? unknown;
   }
 }
 

@@ -83,7 +83,7 @@ export async function* checkStages(checks: StageChecks): AsyncGenerator<TensorCh
   yield* decodeChecks(checks, shape);
 }
 
-function* imageChecks({ fixture, components, settings }: StageChecks): Generator<TensorCheck> {
+async function* imageChecks({ fixture, components, settings }: StageChecks): AsyncGenerator<TensorCheck> {
   const picture = (name: string) => {
     const [height, width] = fixture.shape(name) as [number, number, number];
     return { width, height, data: fixture.bytes(name) };
@@ -94,8 +94,8 @@ function* imageChecks({ fixture, components, settings }: StageChecks): Generator
   ] as const;
   for (const [name, clip, vae] of pairs) {
     if (!fixture.has(name)) continue;
-    yield maxAbs(clip, clipPixelValues(picture(name), components.clipPixels), fixture.float64(clip), 2e-4);
-    yield maxAbs(vae, vaeInput(picture(name), settings.width, settings.height), fixture.float64(vae), 0);
+    yield maxAbs(clip, await clipPixelValues(picture(name), components.clipPixels), fixture.float64(clip), 2e-4);
+    yield maxAbs(vae, await vaeInput(picture(name), settings.width, settings.height), fixture.float64(vae), 0);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "external.h"
 #include "janitor.h"
 #include "normals.h"
+#include "pictures.h"
 #include "wrap.h"
 
 namespace vd::binding {
@@ -165,6 +166,9 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<open_device>(exports, "openDevice");
   export_function<mersenne_draws>(exports, "mersenneDraws");
   export_function<fill_normals>(exports, "fillNormals");
+  export_function<resize_picture>(exports, "resizePicture");
+  export_function<resample_picture>(exports, "resamplePicture");
+  export_function<picture_to_planes>(exports, "pictureToPlanes");
   export_function<cpu_isa>(exports, "cpuIsa");
   export_function<cpu_math>(exports, "cpuMath");
   export_function<allocate_floats>(exports, "allocateFloats");

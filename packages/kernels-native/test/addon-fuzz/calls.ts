@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { allocateFloats } from "../../src/index";
 import { bytes, engines, floats, garbage, ownFloats, sharedNumbers, sizes } from "./garbage";
 import { note } from "./journal";
 import { outcome, type Tally } from "./outcome";
@@ -32,6 +33,31 @@ const gpuOptions = fc.oneof(
   options,
 );
 
+const perhaps = (...args: fc.Arbitrary<unknown>[]) => args.map((arg) => fc.oneof(arg, fc.constant(undefined)));
+
+/** Of pictures of 2×2 pixels, most of the time. */
+const sides = fc.oneof({ weight: 6, arbitrary: fc.constant(2) }, { weight: 1, arbitrary: sizes });
+const pixels = fc.oneof(
+  fc.constantFrom(12, 12, 12, 0, 3, 11).map((count) => new Uint8Array(count).fill(200)),
+  fc.constant(12).map((count) => new Uint8Array(new SharedArrayBuffer(count))),
+);
+const levels = fc.constantFrom(256, 256, 256, 255, 0).map((count) => new Float32Array(count).fill(0.5));
+const planes = fc.oneof(
+  fc.constantFrom(12, 12, 3, 13).map((count) => new Float32Array(count)),
+  fc.constant(12).map((count) => allocateFloats(count)),
+  fc.constant(12).map((count) => new Float32Array(new SharedArrayBuffer(4 * count))),
+);
+const threads = fc.constantFrom(0, 1, 2, 300);
+/** Of results of three samples, most of the time inside the picture. */
+const positions = fc
+  .array(fc.oneof({ weight: 8, arbitrary: fc.nat(1) }, { weight: 1, arbitrary: fc.integer() }), {
+    minLength: 2,
+    maxLength: 3,
+  })
+  .map((values) => Int32Array.from(values));
+const taps = [positions, positions, fc.int32Array({ minLength: 3, maxLength: 6 })];
+const runs = [positions, fc.constantFrom(0, 1, 2, 2 ** 24, -1), fc.float64Array({ minLength: 2, maxLength: 6 })];
+
 const TARGETS: readonly Target[] = [
   { kind: "addon", name: "allocateBuffer", likely: [sizes] },
   { kind: "addon", name: "mapFile", likely: [garbage] },
@@ -48,6 +74,21 @@ const TARGETS: readonly Target[] = [
       fc.oneof(fc.constant(undefined), sharedNumbers),
       fc.constantFrom("best", "plain", "avx2"),
     ],
+  },
+  {
+    kind: "addon",
+    name: "resizePicture",
+    likely: [pixels, sides, sides, ...perhaps(...taps), ...perhaps(...taps), threads],
+  },
+  {
+    kind: "addon",
+    name: "resamplePicture",
+    likely: [fc.oneof(pixels, fc.constant(new Float32Array(12))), sides, sides, levels, ...runs, ...runs, threads],
+  },
+  {
+    kind: "addon",
+    name: "pictureToPlanes",
+    likely: [pixels, levels, ...perhaps(planes), fc.boolean(), threads],
   },
   { kind: "addon", name: "cpuIsa", likely: [] },
   { kind: "addon", name: "opIds", likely: [] },

@@ -1,5 +1,4 @@
 import { fitPicture, loadImage, type PictureSource, type RgbImage, resizeLanczos } from "@vd/media";
-import { runInSlices } from "@vd/tensor";
 import type { LivePicture } from "../session/types";
 
 type Size = { width: number; height: number };
@@ -23,9 +22,9 @@ const isPixels = (source: PictureSource | LivePicture): source is LivePicture =>
  */
 export async function sessionPicture(source: PictureSource | LivePicture, { width, height }: Size): Promise<RgbImage> {
   const image = isPixels(source) ? withoutAlpha(source) : await loadImage(source as PictureSource, { width, height });
-  const part = await runInSlices(fitPicture.inPieces(image, width, height));
+  const part = await fitPicture(image, width, height);
   if (part.width === width && part.height === height) return part;
-  return runInSlices(resizeLanczos.inPieces(part, width, height));
+  return resizeLanczos(part, width, height);
 }
 
 /** Returns pixels [H,W,3] in [-1, 1] as a picture. */

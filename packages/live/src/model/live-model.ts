@@ -144,7 +144,7 @@ async function contextOf(
   const fitted: RgbImage[] = [];
   for (const frame of cutStrip(strip, contextFrames)) {
     const fits = frame.width === width && frame.height === height;
-    fitted.push(fits ? frame : await runInSlices(resizeLanczos.inPieces(frame, width, height)));
+    fitted.push(fits ? frame : await resizeLanczos(frame, width, height));
   }
   return runInSlices(contextOfPictures.inPieces(fitted, width, height));
 }

@@ -8,9 +8,10 @@ import {
   VdError,
   type WantedFields,
 } from "@vd/kernels-native";
-import { type Pausable, pausable } from "@vd/tensor";
+import { type Pausable, runInSlices } from "@vd/tensor";
 import { resizeLanczos } from "./lanczos";
 import { checkPixels, checkRgbImage, FLOAT_IMAGE, type FloatImage, type RgbImage, SIZE } from "./rgb-image";
+import { cancellable, type PictureWork } from "./work";
 
 /** Every way of bringing a picture into another shape, the default first. */
 export const FITS = ["cover", "contain", "stretch"] as const;
@@ -128,9 +129,8 @@ function* cut(image: RgbImage, { left, top, width, height }: Rectangle): Pausabl
   return { width, height, data };
 }
 
-function* barred(image: RgbImage, width: number, height: number): Pausable<RgbImage> {
-  const { left, top, ...inner } = containedPart(image, width, height);
-  const small = yield* resizeLanczos.inPieces(image, inner.width, inner.height);
+/** The picture `small` at `place` of a black one, row by row. */
+function* placed(small: RgbImage, { left, top }: Rectangle, width: number, height: number): Pausable<RgbImage> {
   const data = new Uint8Array(width * height * 3);
   for (let y = 0; y < small.height; y++) {
     const row = small.data.subarray(y * small.width * 3, (y + 1) * small.width * 3);
@@ -138,6 +138,12 @@ function* barred(image: RgbImage, width: number, height: number): Pausable<RgbIm
     yield;
   }
   return { width, height, data };
+}
+
+async function barred(image: RgbImage, width: number, height: number, work: PictureWork): Promise<RgbImage> {
+  const place = containedPart(image, width, height);
+  const small = await resizeLanczos(image, place.width, place.height, work);
+  return runInSlices(placed(small, place, width, height), work);
 }
 
 /** How {@link fitPicture} works. */
@@ -150,31 +156,33 @@ export interface FitOptions {
 /**
  * Brings a picture into the shape of width×height. `cover`, the default, returns the largest part of that shape, at the
  * picture's own resolution, as near to the focus as its edges allow; `contain` the whole picture at width×height between
- * black bars; `stretch`, which leaves the distortion to whoever resizes it, the picture itself. Pauses after each row.
+ * black bars; `stretch`, which leaves the distortion to whoever resizes it, the picture itself. The event loop turns meanwhile.
  *
- * @throws VdError `shape` or `attr` for sizes below 1 and data of another length, `attr` for options that are none
+ * @throws VdError `shape` or `attr` for sizes below 1 and data of another length, `attr` for options that are none, `cancelled`
  * @example
  * ```ts
  * import { fitPicture, loadImage, parseFocus } from "@vd/media";
  *
  * const portrait = await loadImage("portrait.jpg");
- * const part = fitPicture(portrait, 1024, 576, { focus: parseFocus("50%,30%") });
+ * const part = await fitPicture(portrait, 1024, 576, { focus: parseFocus("50%,30%") });
  * console.log((part.width / part.height).toFixed(2)); // 1.78
  * ```
  */
-export const fitPicture = pausable(function* (
+export async function fitPicture(
   image: RgbImage,
   width: number,
   height: number,
-  options: FitOptions = {},
-): Pausable<RgbImage> {
+  options: FitOptions & PictureWork = {},
+): Promise<RgbImage> {
   checkRgbImage(image, "fit");
   requireFit(width, height, options);
-  const { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } } = options;
-  if (fit === "stretch" || image.width * height === image.height * width) return image;
-  if (fit === "contain") return yield* barred(image, width, height);
-  return yield* cut(image, coverPart(image, width, height, focus));
-});
+  const { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE }, signal, where = "fit" } = options;
+  return cancellable("fit", options, async () => {
+    if (fit === "stretch" || image.width * height === image.height * width) return image;
+    if (fit === "contain") return barred(image, width, height, { signal, where });
+    return runInSlices(cut(image, coverPart(image, width, height, focus)), { signal, where });
+  });
+}
 
 /**
  * As {@link fitPicture} for pictures in floats, which are cut but never resized.

@@ -14,11 +14,11 @@ function map(width: number, height: number): RgbImage {
 const corner = ({ data }: RgbImage) => [data[0], data[1]];
 
 describe("fitPicture", () => {
-  it("cuts the largest part of the shape, at the picture's resolution, from its middle", () => {
-    const portrait = fitPicture(map(40, 90), 160, 80);
+  it("cuts the largest part of the shape, at the picture's resolution, from its middle", async () => {
+    const portrait = await fitPicture(map(40, 90), 160, 80);
     expect([portrait.width, portrait.height]).toEqual([40, 20]);
     expect(corner(portrait)).toEqual([0, 35]);
-    const wide = fitPicture(map(90, 40), 100, 100);
+    const wide = await fitPicture(map(90, 40), 100, 100);
     expect([wide.width, wide.height, ...corner(wide)]).toEqual([40, 40, 25, 0]);
   });
 
@@ -28,25 +28,25 @@ describe("fitPicture", () => {
     ["50%,30%", 17],
     ["0%,100%", 70],
     ["center", 35],
-  ])("keeps %s as near to the middle as the edges allow", (focus, top) => {
-    expect(corner(fitPicture(map(40, 90), 160, 80, { focus: parseFocus(focus) }))).toEqual([0, top]);
+  ])("keeps %s as near to the middle as the edges allow", async (focus, top) => {
+    expect(corner(await fitPicture(map(40, 90), 160, 80, { focus: parseFocus(focus) }))).toEqual([0, top]);
   });
 
-  it("shows all of it between black bars", () => {
+  it("shows all of it between black bars", async () => {
     const white = { width: 30, height: 60, data: new Uint8Array(30 * 60 * 3).fill(255) };
-    const { width, height, data } = fitPicture(white, 64, 32, { fit: "contain" });
+    const { width, height, data } = await fitPicture(white, 64, 32, { fit: "contain" });
     expect([width, height]).toEqual([64, 32]);
     const row = Array.from({ length: 64 }, (_, x) => data[(16 * 64 + x) * 3]);
     expect(row).toEqual([...Array(24).fill(0), ...Array(16).fill(255), ...Array(24).fill(0)]);
   });
 
-  it("leaves the picture alone to be stretched, and one of the shape in every way", () => {
+  it("leaves the picture alone to be stretched, and one of the shape in every way", async () => {
     const image = noiseImage(40, 30);
-    expect(fitPicture(image, 64, 8, { fit: "stretch" })).toBe(image);
-    for (const fit of FITS) expect(fitPicture(image, 400, 300, { fit })).toBe(image);
+    expect(await fitPicture(image, 64, 8, { fit: "stretch" })).toBe(image);
+    for (const fit of FITS) expect(await fitPicture(image, 400, 300, { fit })).toBe(image);
   });
 
-  it("keeps a circle round where stretching flattens it", () => {
+  it("keeps a circle round where stretching flattens it", async () => {
     const side = 96;
     const inDisc = (i: number) => ((i % 48) - 24) ** 2 + (Math.floor(i / 48) - side / 2) ** 2 < 20 ** 2;
     const disc = {
@@ -54,23 +54,24 @@ describe("fitPicture", () => {
       height: side,
       data: Uint8Array.from({ length: 48 * side * 3 }, (_, i) => (inDisc(Math.floor(i / 3)) ? 255 : 0)),
     };
-    const extent = (image: RgbImage) => {
-      const resized = resizeLanczos(image, 64, 64);
+    const extent = async (image: RgbImage) => {
+      const resized = await resizeLanczos(image, 64, 64);
       const lit = (x: number, y: number) => resized.data[(y * 64 + x) * 3]! > 127;
       const line = Array.from({ length: 64 }, (_, i) => i);
       return [line.filter((x) => lit(x, 32)).length, line.filter((y) => lit(32, y)).length];
     };
-    const [width, height] = extent(fitPicture(disc, 64, 64));
+    const [width, height] = await extent(await fitPicture(disc, 64, 64));
     expect(Math.abs(width! - height!)).toBeLessThanOrEqual(1);
-    const [flatWidth, flatHeight] = extent(fitPicture(disc, 64, 64, { fit: "stretch" }));
+    const [flatWidth, flatHeight] = await extent(await fitPicture(disc, 64, 64, { fit: "stretch" }));
     expect(flatWidth! / flatHeight!).toBeGreaterThan(1.8);
   });
 
-  it("gives a part of the shape, to a pixel, of any picture", () => {
+  it("gives a part of the shape, to a pixel, of any picture", async () => {
     const side = fc.integer({ min: 1, max: 60 });
-    fc.assert(
-      fc.property(side, side, side, side, fc.double({ min: 0, max: 1, noNaN: true }), (w, h, width, height, x) => {
-        const part = fitPicture(noiseImage(w, h), width, height, { focus: { x, y: 1 - x } });
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
+    await fc.assert(
+      fc.asyncProperty(side, side, side, side, share, async (w, h, width, height, x) => {
+        const part = await fitPicture(noiseImage(w, h), width, height, { focus: { x, y: 1 - x } });
         expect(part.data.length).toBe(part.width * part.height * 3);
         const isCutBelow = w * height <= h * width;
         expect(isCutBelow ? part.width : part.height).toBe(isCutBelow ? w : h);
@@ -80,6 +81,22 @@ describe("fitPicture", () => {
       }),
       { seed: 7, numRuns: 200 },
     );
+  });
+});
+
+describe("a signal", () => {
+  const image = noiseImage(400, 300);
+
+  it.each(["cover", "contain", "stretch"] as const)("that has fired ends %s before it begins", async (fit) => {
+    const work = { fit, signal: AbortSignal.abort(), where: "the frame" };
+    await expect(fitPicture(image, 64, 64, work)).rejects.toMatchObject({ code: "cancelled", where: "the frame" });
+  });
+
+  it("that fires meanwhile ends it", async () => {
+    const controller = new AbortController();
+    const fitting = fitPicture(image, 64, 64, { fit: "contain", signal: controller.signal });
+    controller.abort();
+    await expect(fitting).rejects.toMatchObject({ code: "cancelled", where: "fit" });
   });
 });
 
@@ -124,10 +141,10 @@ describe("fitFloats", () => {
 describe("fitPlacement", () => {
   const focus = parseFocus("50%,30%");
 
-  it("tells the part that cover cuts out", () => {
+  it("tells the part that cover cuts out", async () => {
     const { crop, placed } = fitPlacement({ width: 40, height: 90 }, 160, 80, { focus });
     expect(crop).toEqual({ left: 0, top: 17, width: 40, height: 20 });
-    expect(corner(fitPicture(map(40, 90), 160, 80, { focus }))).toEqual([crop.left, crop.top]);
+    expect(corner(await fitPicture(map(40, 90), 160, 80, { focus }))).toEqual([crop.left, crop.top]);
     expect(placed).toEqual({ left: 0, top: 0, width: 160, height: 80 });
   });
 

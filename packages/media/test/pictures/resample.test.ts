@@ -12,16 +12,16 @@ const pairs = (size: number): SampleRuns => ({
   weights: new Float64Array(2 * (size - 1)).fill(1),
 });
 
-test("a picture that nothing changes comes out in [-1, 1]", () => {
+test("a picture that nothing changes comes out in [-1, 1]", async () => {
   const image = noiseImage(7, 5);
-  const same = resample(image, { x: kept(7), y: kept(5) });
+  const same = await resample(image, { x: kept(7), y: kept(5) });
   expect(same).toEqual(Float32Array.from(image.data, (level) => SIGNED_LEVELS[level]!));
 });
 
-test("sums run along x, then along y, for each channel", () => {
+test("sums run along x, then along y, for each channel", async () => {
   const { width, height, data } = noiseImage(6, 4);
   const at = (x: number, y: number, c: number) => SIGNED_LEVELS[data[(y * width + x) * 3 + c]!]!;
-  const sums = resample({ width, height, data }, { x: pairs(width), y: pairs(height) });
+  const sums = await resample({ width, height, data }, { x: pairs(width), y: pairs(height) });
   expect(sums.length).toBe((width - 1) * (height - 1) * 3);
   for (let y = 0; y + 1 < height; y++)
     for (let x = 0; x + 1 < width; x++)
@@ -31,10 +31,21 @@ test("sums run along x, then along y, for each channel", () => {
       }
 });
 
-test("planes of floats give what pixels of bytes give", () => {
+test("planes of floats give what pixels of bytes give", async () => {
   const { width, height, data } = noiseImage(9, 8);
   const area = width * height;
   const planes = Float32Array.from(data, (_, i) => data[(i % area) * 3 + Math.floor(i / area)]! / 255);
   const runs = { x: pairs(width), y: pairs(height) };
-  expect(resample({ width, height, data: planes }, runs)).toEqual(resample({ width, height, data }, runs));
+  expect(await resample({ width, height, data: planes }, runs)).toEqual(await resample({ width, height, data }, runs));
+});
+
+test("what does not fit is refused, and so is what a signal ended", async () => {
+  const image = noiseImage(6, 4);
+  const runs = { x: pairs(6), y: pairs(4) };
+  const refused = (...args: Parameters<typeof resample>) => expect(resample(...args)).rejects;
+  await refused({ ...image, width: 5 }, runs).toMatchObject({ code: "layout" });
+  await refused({ ...image, height: 5 }, runs).toMatchObject({ code: "shape" });
+  await refused(image, { ...runs, y: { ...pairs(4), length: 3 } }).toMatchObject({ code: "shape" });
+  const signal = AbortSignal.abort();
+  await refused(image, runs, { signal, where: "clip" }).toMatchObject({ code: "cancelled", where: "clip" });
 });

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { requireOptions, VdError } from "@vd/kernels-native";
 import {
   blurredRuns,
   checkPixels,
@@ -6,10 +6,12 @@ import {
   cubicTaps,
   type FloatImage,
   gaussianKernel,
+  type PictureWork,
   type RgbImage,
   resample,
+  type SampleRuns,
 } from "@vd/media";
-import { type Pausable, pausable } from "@vd/tensor";
+import { type Pausable, runInSlices } from "@vd/tensor";
 import { checkFloatImage, isFloatImage } from "./float-image";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
@@ -71,34 +73,46 @@ function finishRow(pixels: Float32Array, y: number, { size, mean, std }: ClipPix
   }
 }
 
-/**
- * Returns the image encoder's view of a picture, [1,3,size,size]: in [-1, 1], blurred against aliasing, resized by a
- * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Pauses after
- * each row. Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
- * `_encode_image`, `_resize_with_antialiasing`.
- *
- * @throws VdError `shape` for data of another length than the sizes say, `attr` for options that do not fit
- */
-export const clipPixelValues = pausable(function* (
-  picture: RgbImage | FloatImage,
-  options: ClipPixelOptions,
-): Pausable<Float32Array> {
-  if (isFloatImage(picture)) checkFloatImage(picture);
-  else checkRgbImage(picture, where);
-  checkOptions(options);
-  const image = twoLines(picture);
-  const { size } = options;
+/** What makes each column and each row of the result. Pauses in between. */
+function* runsOf(image: RgbImage | FloatImage, size: number): Pausable<{ x: SampleRuns; y: SampleRuns }> {
   const runs = (sourceSize: number) =>
     blurredRuns(gaussianKernel(sourceSize, size), cubicTaps(sourceSize, size), sourceSize);
   const x = runs(image.width);
   yield;
-  const y = runs(image.height);
-  yield;
-  const pixels = yield* resample.inPieces(image, { x, y });
+  return { x, y: runs(image.height) };
+}
+
+/** [size,size,3] as planes [3,size,size], normalised. Pauses after each row. */
+function* normalisedPlanes(pixels: Float32Array, options: ClipPixelOptions): Pausable<Float32Array> {
+  const { size } = options;
   const result = new Float32Array(3 * size * size);
   for (let row = 0; row < size; row++) {
     finishRow(pixels, row, options, result);
     yield;
   }
   return result;
-});
+}
+
+/**
+ * Returns the image encoder's view of a picture, [1,3,size,size]: in [-1, 1], blurred against aliasing, resized by a
+ * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Worker threads blur and resize; the
+ * event loop turns meanwhile. Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
+ * `_encode_image`, `_resize_with_antialiasing`.
+ *
+ * @throws VdError `shape` for data of another length than the sizes say, `attr` for options that do not fit, `cancelled`
+ */
+export async function clipPixelValues(
+  picture: RgbImage | FloatImage,
+  options: ClipPixelOptions,
+  work: PictureWork = {},
+): Promise<Float32Array> {
+  if (isFloatImage(picture)) checkFloatImage(picture);
+  else checkRgbImage(picture, where);
+  checkOptions(options);
+  requireOptions(where, work);
+  const slices = { signal: work.signal, where: work.where ?? where };
+  const image = twoLines(picture);
+  const runs = await runInSlices(runsOf(image, options.size), slices);
+  const pixels = await resample(image, runs, slices);
+  return runInSlices(normalisedPlanes(pixels, options), slices);
+}

@@ -1,5 +1,5 @@
-import { requireOptions, VdError } from "@vd/kernels-native";
-import { checkPixels, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
+import { type PlaneOptions, pictureToPlanes, requireOptions, throwIfAborted, VdError } from "@vd/kernels-native";
+import { checkPixels, checkRgbImage, type PictureWork, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
 import { type Pausable, pausable } from "@vd/tensor";
 
 /** A picture as numbers: [C,H,W] with values in [0, 1], or in [-1, 1] if any is negative. */
@@ -10,45 +10,58 @@ export interface ImageTensor {
   readonly data: Float32Array;
 }
 
-/** [H,W,3] in 8 bits to [3,H,W] in [-1, 1]. */
-function* toPlanes({ width, height, data }: RgbImage, into?: Float32Array): Pausable<Float32Array> {
-  const area = width * height;
-  const planes = into ?? new Float32Array(3 * area);
-  for (let y = 0; y < height; y++) {
-    for (let i = y * width; i < (y + 1) * width; i++) {
-      planes[i] = SIGNED_LEVELS[data[3 * i]!]!;
-      planes[area + i] = SIGNED_LEVELS[data[3 * i + 1]!]!;
-      planes[2 * area + i] = SIGNED_LEVELS[data[3 * i + 2]!]!;
-    }
-    yield;
-  }
+/** How {@link vaeInput} works. */
+export interface VaeInputOptions extends PictureWork, Pick<PlaneOptions, "into" | "adds"> {}
+
+/**
+ * Returns a picture of 8 bits at width×height, resized with Pillow's LANCZOS; itself if it has that size.
+ *
+ * @throws VdError as `resizeLanczos`
+ */
+export async function sizedPicture(
+  image: RgbImage,
+  width: number,
+  height: number,
+  work: PictureWork = {},
+): Promise<RgbImage> {
+  checkRgbImage(image, "vae input");
+  return image.width === width && image.height === height ? image : resizeLanczos(image, width, height, work);
+}
+
+/** Returns a picture's pixels in [-1, 1], [3,H,W]; see {@link vaeInput}. */
+export async function signedPlanes({ data }: RgbImage, options: VaeInputOptions = {}): Promise<Float32Array> {
+  const { signal, where = "vae input", into, adds } = options;
+  throwIfAborted(signal, where);
+  const planes = await pictureToPlanes(data, SIGNED_LEVELS, { into, adds });
+  throwIfAborted(signal, where);
   return planes;
 }
 
 /**
- * Returns the VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Pauses after each row.
- * into: where to put the result, as long as it is. Source: huggingface/diffusers@58eb52c image_processor.py
+ * Returns the VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Worker threads make it. options: `into` is where
+ * the numbers go, `adds` adds them to what is there. Source: huggingface/diffusers@58eb52c image_processor.py
  * `VaeImageProcessor.preprocess` of a PIL image.
  *
- * @throws VdError `shape` or `attr` for sizes below 1 and data of another length
+ * @throws VdError `shape` or `attr` for sizes below 1, data of another length and arrays that do not fit, `cancelled`
  * @example
  * ```ts
- * import { loadImage, runInSlices, vaeInput } from "@vd/svd-pipeline";
+ * import { loadImage, vaeInput } from "@vd/svd-pipeline";
  *
  * const image = await loadImage("start.png");
- * const pixels = await runInSlices(vaeInput.inPieces(image, 1024, 576)); // the event loop turns meanwhile
+ * const pixels = await vaeInput(image, 1024, 576); // the event loop turns meanwhile
  * console.log(pixels.length === 3 * 576 * 1024); // true
  * ```
  */
-export const vaeInput = pausable(function* (
+export async function vaeInput(
   image: RgbImage,
   width: number,
   height: number,
-  into?: Float32Array,
-): Pausable<Float32Array> {
-  const resized = yield* resizeLanczos.inPieces(image, width, height);
-  return yield* toPlanes(resized, into);
-});
+  options: VaeInputOptions = {},
+): Promise<Float32Array> {
+  requireOptions("vae input", options);
+  const { signal, where = "vae input" } = options;
+  return signedPlanes(await sizedPicture(image, width, height, { signal, where }), options);
+}
 
 /** Source index of each result index along one axis, by torch's nearest: floor in float32, no antialiasing. */
 function nearestIndices(sourceSize: number, size: number): Int32Array {

@@ -11,7 +11,7 @@ import { type Pausable, runInSlices } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";
 import { checkFloatImage, isFloatImage } from "../conditioning/float-image";
-import { vaeInput, vaeInputFromTensor } from "../conditioning/vae-input";
+import { sizedPicture, vaeInput, vaeInputFromTensor } from "../conditioning/vae-input";
 import { embedImageStage, encodeImageStage } from "../stages/definitions";
 import type { Precision } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
@@ -54,8 +54,8 @@ async function readFittedPicture(
     checkFloatImage(image);
     return fitFloats(image, width, height, fitting);
   }
-  const work = fitPicture.inPieces(await loadImage(image, { width, height }), width, height, fitting);
-  return runInSlices(work, { signal: options.signal, where: "generation" });
+  const work = { signal: options.signal, where: "generation" };
+  return fitPicture(await loadImage(image, { width, height }), width, height, { ...fitting, ...work });
 }
 
 /** Encodes the picture by CLIP and the VAE: beside each other where the generation overlaps its work or has several devices, else the VAE
@@ -68,31 +68,35 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
     progress.report("encode", ++done, 2);
     return result;
   };
-  const encode = (onPrepared: () => void) => counted("encode", () => encodeByVae(run, image, onPrepared));
-  const embed = () => counted("embed", () => embedByClip(run, image));
   const { overlap, team, options } = run.context;
-  if (!overlap && (!team || options.profiler)) return { latents: await encode(() => {}), embedding: await embed() };
-  if (overlap) await loadAhead(run);
-  // What the GPU works on longest comes first on this thread; then CLIP's picture, while others draw noise and copy.
-  let begin = () => {};
+  const encode = (steps: PictureSteps) => counted("encode", () => encodeByVae(run, image, steps));
+  const embed = (loading?: Promise<void>) => counted("embed", () => embedByClip(run, image, loading));
+  if (!overlap && (!team || options.profiler)) return { latents: await encode({}), embedding: await embed() };
+  const loading = overlap ? loadAhead(run) : Promise.resolve();
+  // What the GPU works on longest comes first; then CLIP's picture, while others draw noise and copy.
+  let onPrepared = () => {};
   const prepared = new Promise<void>((resolve) => {
-    begin = resolve;
+    onPrepared = resolve;
   });
-  const both = await Promise.allSettled([encode(begin).finally(begin), prepared.then(embed)]);
-  for (const each of both) if (each.status === "rejected") throw each.reason;
-  const [latents, embedding] = both.map((each) => (each as PromiseFulfilledResult<Float32Array>).value);
+  const encoding = encode({ loading, onPrepared }).finally(onPrepared);
+  // All of them have ended before an error leaves: what they write to are the next generation's arrays.
+  const all = await Promise.allSettled([loading, encoding, prepared.then(() => embed(loading))]);
+  for (const each of all) if (each.status === "rejected") throw each.reason;
+  const [, latents, embedding] = all.map((each) => (each as PromiseFulfilledResult<Float32Array>).value);
   return { latents: latents!, embedding: embedding! };
 }
 
-/** Returns CLIP's embedding of a picture, [D]. */
+/** Returns CLIP's embedding of a picture, [D]. loading: settles when stages are being loaded ahead. */
 export async function embedByClip(
   { context, progress, loader, loaders }: GenerationRun,
   image: Picture,
+  loading?: Promise<void>,
 ): Promise<Float32Array> {
   const { models, components, shape, options } = context;
   const { signal } = options;
-  const work = clipPixelValues.inPieces(image, components.clipPixels);
-  const pixels = await progress.scope("preprocess", () => runInSlices(work, { signal, where: "generation" }));
+  const work = { signal, where: "generation" };
+  const pixels = await progress.scope("preprocess", () => clipPixelValues(image, components.clipPixels, work));
+  await loading;
   const stage = embedImageStage(models, components.clipPixels.size, shape.dtype);
   // The first device has the autoencoder meanwhile.
   return (loaders[1] ?? loader).run(stage, async (plan) => {
@@ -112,10 +116,12 @@ function pixelsForVae({ context, progress }: GenerationRun, image: Picture): Pro
   const { shape, scratch, options } = context;
   const { width, height } = shape;
   const into = scratch.floats("picture", 3 * width * height);
-  const work = isFloatImage(image)
-    ? vaeInputFromTensor.inPieces({ channels: 3, ...image }, width, height, into)
-    : vaeInput.inPieces(image, width, height, into);
-  return progress.scope("preprocess", () => runInSlices(work, { signal: options.signal, where: "generation" }));
+  const work = { signal: options.signal, where: "generation" };
+  return progress.scope("preprocess", () =>
+    isFloatImage(image)
+      ? runInSlices(vaeInputFromTensor.inPieces({ channels: 3, ...image }, width, height, into), work)
+      : vaeInput(image, width, height, { into, ...work }),
+  );
 }
 
 /** The posterior's mode of pixels [1,3,H,W], not scaled, [h,w,C]. */
@@ -129,14 +135,39 @@ function latentsOfPixels({ context, loader }: GenerationRun, pixels: Float32Arra
   });
 }
 
+/** What the encoding of a picture waits for, and whom it tells. */
+interface PictureSteps {
+  /** Settles when stages are being loaded ahead. */
+  loading?: Promise<void> | undefined;
+  /** Called when the picture's pixels are prepared, but for their noise. */
+  onPrepared?: (() => void) | undefined;
+}
+
+/** Pixels with a little noise on them as the VAE takes them, [1,3,H,W]. */
+async function noisyPixels(run: GenerationRun, image: Picture, onPrepared?: () => void): Promise<Float32Array> {
+  const { context, progress, noise } = run;
+  const { shape, options } = context;
+  if (isFloatImage(image) || !noise.isPictureDrawn) {
+    const pixels = await pixelsForVae(run, image);
+    onPrepared?.();
+    return noise.onPicture(pixels);
+  }
+  const work = { signal: options.signal, where: "generation" };
+  const sized = await progress.scope("preprocess", () => sizedPicture(image, shape.width, shape.height, work));
+  onPrepared?.();
+  return noise.underPicture(sized);
+}
+
 /** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. */
-async function encodeByVae(run: GenerationRun, image: Picture, onPrepared: () => void): Promise<Float32Array> {
-  const { context, noise } = run;
-  const pixels = await pixelsForVae(run, image);
-  onPrepared();
-  const noisy = await noise.onPicture(pixels);
+async function encodeByVae(
+  run: GenerationRun,
+  image: Picture,
+  { loading, onPrepared }: PictureSteps,
+): Promise<Float32Array> {
+  const noisy = await noisyPixels(run, image, onPrepared);
   // The next numbers in the reference's order, drawn while the GPU encodes.
-  if (context.overlap) noise.drawFirstAhead();
+  if (run.context.overlap) run.noise.drawFirstAhead();
+  await loading;
   return latentsOfPixels(run, noisy);
 }
 

@@ -1,22 +1,6 @@
 import { throwIfAborted } from "@vd/kernels-native";
-import { type CpuGenerator, type Pausable, pausable } from "@vd/tensor";
+import type { CpuGenerator } from "@vd/tensor";
 import type { Precision } from "../types";
-
-/** Numbers between two pauses of {@link addFloats}. */
-const PIECE = 8_192;
-
-function addRange(to: Float32Array, values: Float32Array, begin: number, end: number): void {
-  for (let i = begin; i < end; i++) to[i]! += values[i]!;
-}
-
-/** Adds values to those of `to`, which it returns, as many and rounded to float32. */
-export const addFloats = pausable(function* (to: Float32Array, values: Float32Array): Pausable<Float32Array> {
-  for (let begin = 0; begin < to.length; begin += PIECE) {
-    addRange(to, values, begin, Math.min(begin + PIECE, to.length));
-    yield;
-  }
-  return to;
-});
 
 /** Draws a generation's noise in the reference's order: for the picture, for the first latents, then for each step that
  *  wants some. Numbers are those of torch, rounded to the precision in which the reference draws them; the event loop

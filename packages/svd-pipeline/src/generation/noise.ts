@@ -1,8 +1,11 @@
 import { countOf } from "@vd/kernels-native";
+import type { RgbImage } from "@vd/media";
 import { cast, mul } from "@vd/sampling";
 import { CpuGenerator, mapFloats, PhiloxGenerator, runInSlices } from "@vd/tensor";
+import { isFloatImage } from "../conditioning/float-image";
+import { signedPlanes } from "../conditioning/vae-input";
 import { type GenerationContext, latentDims } from "./context";
-import { addFloats, NoiseSource } from "./latent-noise";
+import { NoiseSource } from "./latent-noise";
 import type { Progress } from "./progress";
 
 /** Which part of a seed's noise is a video's, where several videos share it. */
@@ -48,21 +51,32 @@ export class GenerationNoise {
     this.stepGenerator.offset = part.index * BETWEEN_VIDEOS;
   }
 
-  /** Begins to draw the noise for a picture of `count` numbers while something else is done: it does not depend on the picture. */
+  /** Begins to draw the noise for a picture of `count` numbers while something else is done: it does not depend on the picture. A picture of
+   *  floats waits for its noise instead: only bytes are added to what is drawn. */
   drawPictureAhead(count: number): void {
-    const { checked, scratch } = this.context;
+    const { checked, scratch, options } = this.context;
+    if (isFloatImage(options.image)) return;
     const into = scratch.floats("noisy picture", count);
     this.pictureDrawn = this.draw(() => this.source.ofPicture(checked.noiseAugStrength, into));
     this.pictureDrawn.catch(() => undefined);
   }
 
-  /** Returns the picture with a little noise on it. pixels: [1,3,H,W]. */
+  /** Whether the picture's noise is drawn ahead, so that {@link underPicture} takes the picture. */
+  get isPictureDrawn(): boolean {
+    return this.pictureDrawn !== undefined;
+  }
+
+  /** Returns the picture on the noise that was drawn for it ahead, [1,3,H,W]. */
+  underPicture(picture: RgbImage): Promise<Float32Array> {
+    return this.draw(async () => {
+      const into = await this.pictureDrawn;
+      return signedPlanes(picture, { into, adds: true, signal: this.context.options.signal, where: "generation" });
+    });
+  }
+
+  /** Returns the picture with a little noise on it, which is not drawn ahead. pixels: [1,3,H,W]. */
   async onPicture(pixels: Float32Array): Promise<Float32Array> {
-    const { checked, scratch, options } = this.context;
-    if (this.pictureDrawn) {
-      const work = addFloats.inPieces(await this.pictureDrawn, pixels);
-      return runInSlices(work, { signal: options.signal, where: "generation" });
-    }
+    const { checked, scratch } = this.context;
     const into = scratch.floats("noisy picture", pixels.length);
     return this.draw(() => this.source.noisy(pixels, checked.noiseAugStrength, into));
   }

@@ -14,23 +14,23 @@ const published: ClipPixelOptions = {
 /** Far inside the fixtures' 2e-4: what float32 rounding explains. */
 const tolerance = 1e-5;
 
-test("the pipeline's picture and the larger one are met", () => {
+test("the pipeline's picture and the larger one are met", async () => {
   using file = openFixture("tiny-svd/goldens.safetensors");
   for (const prefix of ["", "resize."]) {
-    const ours = clipPixelValues(storedImage(file, `${prefix}image_u8`), published);
+    const ours = await clipPixelValues(storedImage(file, `${prefix}image_u8`), published);
     const name = prefix === "" ? "clip.pixel_values" : "resize.clip_pixel_values";
     expect(maxDifference(ours, file.readFloat64(name)), name).toBeLessThan(tolerance);
   }
 });
 
-test.each(["small", "large", "mixed"])("fixture picture %s: kernels exact, pixels within rounding", (name) => {
+test.each(["small", "large", "mixed"])("fixture picture %s: kernels exact, pixels within rounding", async (name) => {
   using file = openFixture("preprocess/preprocess.safetensors");
   const image = storedImage(file, `in.${name}.rgb`);
   expect(gaussianKernel(image.width, 224)).toEqual(file.readFloat32(`out.${name}.kernel_x`));
   expect(gaussianKernel(image.height, 224)).toEqual(file.readFloat32(`out.${name}.kernel_y`));
   const golden = file.readFloat64(`out.${name}.pixel_values`);
-  const ours = clipPixelValues(image, published).subarray(0, golden.length);
-  expect(maxDifference(ours, golden)).toBeLessThan(tolerance);
+  const ours = await clipPixelValues(image, published);
+  expect(maxDifference(ours.subarray(0, golden.length), golden)).toBeLessThan(tolerance);
 });
 
 /** The same by the formula alone: the whole picture blurred in float64, then every result pixel from 16 of it. */
@@ -67,14 +67,15 @@ function plainPixelValues(image: RgbImage, { size, mean, std }: ClipPixelOptions
   return result;
 }
 
-test("any size, shrunk or enlarged, gives what the plain formula gives", () => {
+test("any size, shrunk or enlarged, gives what the plain formula gives", async () => {
   const side = fc.integer({ min: 2, max: 40 });
-  const sizes = fc.property(side, side, fc.integer({ min: 1, max: 12 }), (width, height, size) => {
+  const sizes = fc.asyncProperty(side, side, fc.integer({ min: 1, max: 12 }), async (width, height, size) => {
     const image = noiseImage(width, height);
     const options = { ...published, size };
-    expect(maxDifference(clipPixelValues(image, options), plainPixelValues(image, options))).toBeLessThan(tolerance);
+    const ours = await clipPixelValues(image, options);
+    expect(maxDifference(ours, plainPixelValues(image, options))).toBeLessThan(tolerance);
   });
-  fc.assert(sizes, {
+  await fc.assert(sizes, {
     seed: 20265,
     numRuns: 60,
     examples: [
@@ -93,16 +94,26 @@ test("the blur widens with the picture: 4σ, odd, at least 3", () => {
   }
 });
 
-test("what does not fit is refused with words", () => {
-  expect(() => clipPixelValues(noiseImage(9, 9), { ...published, size: 0 })).toThrow("size as a whole number");
-  expect(() => clipPixelValues(noiseImage(9, 9), { ...published, std: [1] })).toThrow("std as three numbers");
+test("what does not fit is refused with words", async () => {
+  const refused = (...args: Parameters<typeof clipPixelValues>) => expect(clipPixelValues(...args)).rejects;
+  await refused(noiseImage(9, 9), { ...published, size: 0 }).toThrow("size as a whole number");
+  await refused(noiseImage(9, 9), { ...published, std: [1] }).toThrow("std as three numbers");
+});
+
+test("a signal ends it before it begins and while it is under way", async () => {
+  const early = clipPixelValues(noiseImage(9, 9), published, { signal: AbortSignal.abort(), where: "generation" });
+  await expect(early).rejects.toMatchObject({ code: "cancelled", where: "generation" });
+  const controller = new AbortController();
+  const late = clipPixelValues(noiseImage(300, 200), published, { signal: controller.signal });
+  setImmediate(() => setImmediate(() => controller.abort()));
+  await expect(late).rejects.toMatchObject({ code: "cancelled", where: "clip input" });
 });
 
 test.each([
   [1, 1],
   [1, 9],
   [9, 1],
-])("a picture of %i×%i is seen as what it is with each line twice", (width, height) => {
+])("a picture of %i×%i is seen as what it is with each line twice", async (width, height) => {
   const { data } = noiseImage(width, height);
   const repeated = (across: number, down: number) => {
     const pixels = Array.from({ length: height * down }, (_, y) =>
@@ -113,12 +124,12 @@ test.each([
     );
     return { width: width * across, height: height * down, data: Uint8Array.from(pixels.flat(2)) };
   };
-  const seen = clipPixelValues({ width, height, data }, published);
-  expect(seen).toEqual(clipPixelValues(repeated(width === 1 ? 2 : 1, height === 1 ? 2 : 1), published));
+  const seen = await clipPixelValues({ width, height, data }, published);
+  expect(seen).toEqual(await clipPixelValues(repeated(width === 1 ? 2 : 1, height === 1 ? 2 : 1), published));
   const planes = Float32Array.from({ length: data.length }, (_, i) => {
     const [plane, pixel] = [Math.floor(i / (width * height)), i % (width * height)];
     return data[3 * pixel + plane]! / 255;
   });
-  const floats = clipPixelValues({ width, height, data: planes }, published);
+  const floats = await clipPixelValues({ width, height, data: planes }, published);
   expect(maxDifference(floats, seen)).toBeLessThan(tolerance);
 });

@@ -1,13 +1,40 @@
+import { sharedFloats } from "@vd/kernels-native";
 import { expect, test } from "vitest";
-import { maxDifference, openFixture, storedImage } from "../../../../tooling/testing/pictures";
+import { maxDifference, noiseImage, openFixture, storedImage } from "../../../../tooling/testing/pictures";
 import { vaeInput, vaeInputFromTensor } from "../../src/conditioning/vae-input";
 
-test("the stored VAE inputs are met exactly", () => {
+test("the stored VAE inputs are met exactly", async () => {
   using run = openFixture("tiny-svd/goldens.safetensors");
-  expect(vaeInput(storedImage(run, "image_u8"), 128, 128)).toEqual(run.readFloat32("vae.image"));
-  expect(vaeInput(storedImage(run, "resize.image_u8"), 128, 128)).toEqual(run.readFloat32("resize.vae_image"));
+  expect(await vaeInput(storedImage(run, "image_u8"), 128, 128)).toEqual(run.readFloat32("vae.image"));
+  expect(await vaeInput(storedImage(run, "resize.image_u8"), 128, 128)).toEqual(run.readFloat32("resize.vae_image"));
   using file = openFixture("preprocess/preprocess.safetensors");
-  expect(vaeInput(storedImage(file, "in.small.rgb"), 96, 64)).toEqual(file.readFloat32("out.small.vae_input"));
+  expect(await vaeInput(storedImage(file, "in.small.rgb"), 96, 64)).toEqual(file.readFloat32("out.small.vae_input"));
+});
+
+test("a picture goes where it shall, or is added to what is there in float32", async () => {
+  const image = noiseImage(31, 23);
+  for (const [width, height] of [[31, 23] as const, [40, 16] as const]) {
+    const wanted = await vaeInput(image, width, height);
+    const into = sharedFloats(wanted.length);
+    expect(await vaeInput(image, width, height, { into })).toBe(into);
+    expect(into).toEqual(wanted);
+    const noise = Float32Array.from(wanted, (_, i) => Math.sin(i) / 3);
+    into.set(noise);
+    expect(await vaeInput(image, width, height, { into, adds: true })).toBe(into);
+    expect(into).toEqual(noise.map((value, i) => value + wanted[i]!));
+  }
+});
+
+test("pictures and arrays that do not fit are refused, and so is what a signal ended", async () => {
+  const image = noiseImage(9, 8);
+  const refused = (...args: Parameters<typeof vaeInput>) => expect(vaeInput(...args)).rejects;
+  await refused({ ...image, width: 8 }, 9, 8).toMatchObject({ code: "shape" });
+  await refused(image, 9, 8, { into: new Float32Array(9) }).toMatchObject({ code: "shape" });
+  await refused(image, 9, 8, { adds: true }).toMatchObject({ code: "attr" });
+  await refused(image, 0, 8).toMatchObject({ code: "attr" });
+  const cancelled = { code: "cancelled", where: "generation" };
+  for (const size of [9, 10])
+    await refused(image, size, 8, { signal: AbortSignal.abort(), where: "generation" }).toMatchObject(cancelled);
 });
 
 test("a tensor goes by nearest, as stored", () => {

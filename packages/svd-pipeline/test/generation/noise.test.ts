@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { sharedFloats } from "@vd/kernels-native";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { noiseImage } from "../../../../tooling/testing/pictures";
+import { signedPlanes } from "../../src/conditioning/vae-input";
 import type { GenerationContext } from "../../src/generation/context";
 import { Generation } from "../../src/generation/generation";
 import { GenerationNoise } from "../../src/generation/noise";
@@ -24,15 +25,29 @@ async function noiseOf(ahead: boolean, options: GenerateOptions = QUICK) {
   return { noise, count };
 }
 
+/** A picture of so many numbers. */
+const pictureOf = (count: number) => noiseImage(count / 3, 1);
+
 describe("noise for a picture that is not there yet", () => {
   it("is the one that would be drawn for it, and others follow in the same order", async () => {
     const drawn = async (ahead: boolean) => {
       const { noise, count } = await noiseOf(ahead);
-      const pixels = sharedFloats(count).map((_, i) => Math.fround((i % 255) / 127.5 - 1));
-      const noisy = (await noise.onPicture(pixels)).slice();
-      return { noisy, latents: (await noise.firstLatents()).slice(), step: await noise.forStep() };
+      expect(noise.isPictureDrawn).toBe(ahead);
+      const picture = pictureOf(count);
+      const noisy = await (ahead ? noise.underPicture(picture) : noise.onPicture(await signedPlanes(picture)));
+      const copy = noisy.slice();
+      return { noisy: copy, latents: (await noise.firstLatents()).slice(), step: await noise.forStep() };
     };
     expect(await drawn(true)).toEqual(await drawn(false));
+  });
+
+  it("is not drawn ahead of a picture in floats, whose bits are those of work one after the other", async () => {
+    const image = { width: 2, height: 2, data: new Float32Array(12).fill(0.25) };
+    const { noise } = await noiseOf(true, { ...QUICK, image });
+    expect(noise.isPictureDrawn).toBe(false);
+    const context = await contextOf({ ...QUICK, image });
+    const video = async (overlap: boolean) => (await new Generation({ ...context, overlap }).run()).data.slice();
+    expect(await video(true)).toEqual(await video(false));
   });
 
   it("is drawn once where the picture was encoded before", async () => {
@@ -50,7 +65,7 @@ describe("noise for a picture that is not there yet", () => {
     // Time for a rejection that nobody handles to end the process.
     await sleep(20);
     await noise.settled();
-    expect((await failureOf(noise.onPicture(sharedFloats(count)))).code).toBe("cancelled");
+    expect((await failureOf(noise.underPicture(pictureOf(count)))).code).toBe("cancelled");
   });
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import type { GenerationContext } from "../../src/generation/context";
@@ -44,6 +45,19 @@ describe("work side by side", () => {
     const parts = events.filter((event) => /^(preprocess|noise) /.test(event) && event !== "noise ends").slice(1, 5);
     expect(parts.slice(0, 2)).toEqual(["preprocess begins", "preprocess ends"]);
     expect(parts.slice(2).sort()).toEqual(["noise begins", "preprocess begins"]);
+  });
+
+  it("ends with what loading ahead throws, when nobody writes to its arrays any more", async () => {
+    const generation = await overlapping({ ...QUICK, width: 512, height: 512 });
+    const { context } = generation;
+    const refuse = () => Promise.reject(new Error("no layout"));
+    context.layouts = Object.assign(Object.create(context.layouts), { memoryOf: refuse, inSlices: refuse });
+    await expect(generation.run()).rejects.toThrow("no layout");
+    const noisy = context.scratch.floats("noisy picture", 3 * 512 * 512);
+    const left = noisy.slice();
+    // Time for a rejection that nobody handles to end the process, too.
+    await sleep(20);
+    expect(noisy).toEqual(left);
   });
 
   it("counts the memory of all that is loaded at a time", async () => {

@@ -94,10 +94,10 @@ export async function wholeRun(models: OnnxModels, options: WholeRunOptions): Pr
   const random = new CpuGenerator(BigInt(options.seed));
   const picture = await loadImage(options.image);
   const side = components.clipPixels.size;
-  const pixels = clipPixelValues(picture, components.clipPixels);
+  const pixels = await clipPixelValues(picture, components.clipPixels);
   const embedding = await models.embed({ data: pixels, dims: [1, 3, side, side] });
   mark();
-  const noisy = withNoise(vaeInput(picture, width, height), random, options.noiseAugStrength);
+  const noisy = withNoise(await vaeInput(picture, width, height), random, options.noiseAugStrength);
   const moments = await models.encode({ data: noisy, dims: [1, 3, height, width] });
   const image = toPixels(meansOf(moments), config.latentChannels);
   mark();

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { fitPicture, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
+import { fitPicture, type PictureWork, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
 import { type Pausable, pausable, runInSlices } from "@vd/tensor";
 import { checkCallOptions, type OptionKinds } from "../call-options";
 import { checkSize } from "./checks";
@@ -22,8 +22,8 @@ function checkAutoencoder(vae: SvdAutoencoder): void {
 }
 
 /** The middle of a picture as a square in [-1,1], [side,side,3]. */
-function* squareOf(picture: RgbImage, side: number): Pausable<Float32Array> {
-  const { data } = yield* resizeLanczos.inPieces(yield* fitPicture.inPieces(picture, side, side), side, side);
+async function squareOf(picture: RgbImage, side: number, work: PictureWork): Promise<Float32Array> {
+  const { data } = await resizeLanczos(await fitPicture(picture, side, side, work), side, side, work);
   return Float32Array.from(data, (level) => SIGNED_LEVELS[level]!);
 }
 
@@ -77,7 +77,7 @@ export async function reconstructionSnr(
   const { side = 128, signal } = options;
   checkSize("reconstruction] [side", side);
   const slices = { signal, where: "reconstruction" };
-  const meant = await runInSlices(squareOf(picture, side), slices);
+  const meant = await squareOf(picture, side, slices);
   const latents = await vae.encode({ numFrames: 1, width: side, height: side, data: meant }, { signal });
   const { data: came } = await vae.decode(latents, { signal });
   return runInSlices(signalToNoise.inPieces(meant, came, 3 * side), slices);

@@ -116,10 +116,10 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
   private async fit(frame: RgbImage): Promise<RgbImage> {
     const { size, signal } = this.options;
     if (!size || (frame.width === size.width && frame.height === size.height)) return frame;
-    const slices = { signal, where: "createFrameLoader" };
-    const cut = await runInSlices(fitPicture.inPieces(frame, size.width, size.height), slices);
+    const work = { signal, where: "createFrameLoader" };
+    const cut = await fitPicture(frame, size.width, size.height, work);
     if (cut.width === size.width && cut.height === size.height) return cut;
-    return runInSlices(resizeLanczos.inPieces(cut, size.width, size.height), slices);
+    return resizeLanczos(cut, size.width, size.height, work);
   }
 }
 
