@@ -69,7 +69,8 @@ __device__ __forceinline__ void bordered_produce(const MatmulSm90Params& p, cons
       ptx::mbarrier_wait(shared.free_at(source.stage), source.parity);
       const uint32_t there = shared.there_at(source.stage);
       ptx::mbarrier_arrive_expect_tx(there, BorderedShared<Config>::kPixels * 128);
-      ptx::tma_load_5d(shared.source(source.stage), &p.a, there, step.block * Config::kBlock, box.w - 1, box.h - 1, box.f, box.b);
+      ptx::tma_load_5d(shared.source(source.stage), &p.a, there, step.block * Config::kBlock, box.w - p.padding[2], box.h - p.padding[1],
+                       box.f, box.b);
       source.advance();
     }
     if (k < ahead) continue;
