@@ -238,7 +238,7 @@ Row read_row(Reader& reader, std::string name, const std::vector<BufferBinding>&
   row.name = std::move(name);
   row.op = static_cast<int>(reader.integer({row.name}, 0, kNumOps - 1));
   const OpRow& op = *kOps[row.op];
-  const auto argument = [&](const char* name) { return Where{row.name, op.id, name}; };
+  const auto argument = [&](const char* its_name) { return Where{row.name, op.id, its_name}; };
   for (int a = 0; a < op.num_attrs; ++a) {
     const AttrRow& attr = op.attrs[a];
     for (int i = 0; i < attr.length; ++i) {
