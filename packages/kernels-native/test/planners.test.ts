@@ -544,7 +544,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        const numTiles = row.startsWith("half linear") ? 51 : 45; // six of them turn linear products
+        const numTiles = row.startsWith("half linear") ? 53 : 47; // six of them turn linear products
         expect(new Set(tiles).size, row).toBe(numTiles);
         expect(tiles).toHaveLength(numTiles);
       }
@@ -569,13 +569,28 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       });
     });
 
+    test("of 3x3 filters whose pixels come once for all taps, where tiles are few", () => {
+      const of = (row: string) => found(90)[row]!.variants.filter((name) => name.includes("bordered"));
+      expect(
+        of("half conv")
+          .map((name) => name.replace(/\d_m/, "_m"))
+          .sort(),
+      ).toEqual(["sm90_bordered_m128n128", "sm90_bordered_m128n160"]);
+      expect(of("half linear")).toEqual([]);
+      expect(rejected(90, "half linear")).toMatchObject({ sm90_bordered_m128n160: "is for filters of 1x3x3" });
+      expect(rejected(90, "half conv of 1280 by 64")).toMatchObject({
+        sm90_bordered_m128n128: "is for 100 tiles at most, there are 320",
+      });
+    });
+
     test("whose order of addition follows from the number of results, in batch-invariant plans", () => {
       const reason =
         "is chosen by the number of results and adds up in an order of its own, the plan is batch-invariant";
       for (const size of [8, 64, 512]) {
         const { variants, rejected } = found(90)[`invariant conv of 1280 by ${size}`]!;
-        expect(variants.filter((name) => name.includes("split"))).toEqual([]);
+        expect(variants.filter((name) => /split|bordered/.test(name))).toEqual([]);
         expect(rejected).toMatchObject({ sm90_split_m128n64: reason, sm90_split_m128n256: reason });
+        expect(rejected).toMatchObject({ sm90_bordered_m128n160: reason });
       }
     });
 
