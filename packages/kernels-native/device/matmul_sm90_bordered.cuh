@@ -136,26 +136,14 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_bordered(con
   }
   __syncthreads();
 
-  const int warpgroup = threadIdx.x / 128;
-  if (warpgroup == 2) {
-    ptx::registers_lower<40>();
-    if (threadIdx.x == 256) bordered_produce<Config>(p, shared, index, first, end);
-    __syncwarp();
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-  } else {
-    ptx::registers_raise<232>();
-    await_results_before();  // residuals are the results of others
-    float acc[1][1][Config::kWidth / 2];
-    matmul_finish_split<Config>(p, index, rank, numParts, shared.ring, [&] {
-      bordered_accumulate<Config>(acc, shared, warpgroup, first, end);
-      ptx::named_barrier(1, 256);  // both warpgroups have read the last stages
-      matmul_put_sums<Config>(acc, warpgroup * Config::kRows, shared.ring);
-    });
-  }
-  // A block may not leave while others still read its sums.
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
+  matmul_share_tile<Config>(
+      p, index, rank, numParts, shared.ring, [&] { bordered_produce<Config>(p, shared, index, first, end); },
+      [&](int warpgroup) {
+        float acc[1][1][Config::kWidth / 2];
+        bordered_accumulate<Config>(acc, shared, warpgroup, first, end);
+        ptx::named_barrier(1, 256);  // both warpgroups have read the last stages
+        matmul_put_sums<Config>(acc, warpgroup * Config::kRows, shared.ring);
+      });
 }
 
 }  // namespace vd::device

@@ -280,6 +280,28 @@ __device__ __forceinline__ void matmul_finish_split(const MatmulSm90Params& p, c
   matmul_merge_sums<Config>(p, index, share, rank, numParts, sums, items);
 }
 
+/** The two kinds of threads of a block that shares a tile: one loads, and consumers multiply and finish. multiply(warpgroup) leaves a
+ *  warpgroup's sums at `sums`. */
+template <class Config, class Produce, class Multiply>
+__device__ __forceinline__ void matmul_share_tile(const MatmulSm90Params& p, const MatmulTileIndex& index, int rank, int numParts,
+                                                  uint32_t sums, const Produce& produce, const Multiply& multiply) {
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 2) {
+    ptx::registers_lower<40>();
+    if (threadIdx.x == 256) produce();
+    __syncwarp();
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  } else {
+    ptx::registers_raise<232>();
+    await_results_before();  // residuals are the results of others
+    matmul_finish_split<Config>(p, index, rank, numParts, sums, [&] { multiply(warpgroup); });
+  }
+  // A block may not leave while others still read its sums.
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+}
+
 template <class Config> __device__ __forceinline__ void matmul_sm90_split(const MatmulSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
   static_assert(Config::kTileM * kSumsPitch<Config> * 4 <= Config::kStages * (Config::kStageBytesA + Config::kStageBytesB),
@@ -299,22 +321,9 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_split(const 
   }
   __syncthreads();
 
-  const int warpgroup = threadIdx.x / 128;
-  if (warpgroup == 2) {
-    ptx::registers_lower<40>();
-    if (threadIdx.x == 256) matmul_split_produce<Config>(p, shared, index, first, end);
-    __syncwarp();
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-  } else {
-    ptx::registers_raise<232>();
-    await_results_before();  // residuals are the results of others
-    matmul_finish_split<Config>(p, index, rank, numParts, shared.ring,
-                                [&] { matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end); });
-  }
-  // A block may not leave while others still read its sums.
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
+  matmul_share_tile<Config>(
+      p, index, rank, numParts, shared.ring, [&] { matmul_split_produce<Config>(p, shared, index, first, end); },
+      [&](int warpgroup) { matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end); });
 }
 
 }  // namespace vd::device

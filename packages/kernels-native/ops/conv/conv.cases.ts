@@ -179,6 +179,11 @@ const shapes: Case[] = [
   { name: "3x3 without zeros", inputs: { x: [1, 2, 5, 6, 10], weight: [9, 10, 1, 3, 3] } },
   { name: "3x3 wide", inputs: { x: [1, 1, 3, 70, 67], weight: [130, 67, 1, 3, 3] }, attrs: { padding: around(0, 1) } },
   {
+    name: "3x3 from 200 to 40, more blocks of channels than a kernel keeps at once",
+    inputs: { x: [1, 2, 9, 17, 200], weight: [40, 200, 1, 3, 3], bias: [40], residual: [1, 2, 9, 17, 40] },
+    attrs: { padding: around(0, 1), act: "silu" },
+  },
+  {
     name: "3x3 on gaps",
     inputs: { x: { dims: [2, 2, 5, 5, 11], gap: 21, shiftBytes: 12 }, weight: [19, 11, 1, 3, 3] },
     attrs: { padding: around(0, 1) },
