@@ -190,10 +190,10 @@ template <class T> struct TailAhead {
   }
 };
 
-/** (scale · value + valueBias) · gelu(gate + gateBias) of two neighbouring channels, or with silu. */
+/** (scale · value + valueBias) · 2 gelu(gate + gateBias) of two neighbouring channels, or times silu: for 16-bit results. */
 template <bool kSwiglu>
 __device__ __forceinline__ float2 gated2(float2 value, float2 gate, float scale, float2 valueBias, float2 gateBias) {
-  const auto function = [](float x) { return kSwiglu ? silu(x) : gelu_fast(x); };
+  const auto function = [](float x) { return kSwiglu ? silu(x) : doubled_gelu(x); };
   return make_float2(fmaf(value.x, scale, valueBias.x) * function(gate.x + gateBias.x),
                      fmaf(value.y, scale, valueBias.y) * function(gate.y + gateBias.y));
 }

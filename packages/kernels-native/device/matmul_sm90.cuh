@@ -169,6 +169,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
   const int rowOffset = Config::kPingpong ? 0 : group * Config::kRows;
   const int set = Config::kPingpong ? group : 0;
   MatmulBiasTile<Config> biasTile{bias};
+  const MatmulCodeScale<Config> codeScale(p);
   uint32_t count = 0, residualParity = 0;
   int turn = 0;
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
@@ -183,7 +184,8 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
         if constexpr (Config::kMoments) matmul_set_barrier<Config>(group);  // nobody reads the results of the tile before
         if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));
         matmul_set_barrier<Config>(group);  // the tile before no longer reads the bias, its stores no longer the staging
-        matmul_load_bias<Config>(p, index, bias);
+        if constexpr (Config::kCodes) matmul_load_bias<Config>(p, index, bias, codeScale.value);
+        else matmul_load_bias<Config>(p, index, bias);
       } else {
         matmul_prefetch<Config>(p, index, rowOffset);
         if constexpr (kStagedBias) {
@@ -192,7 +194,6 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
         }
       }
       const MatmulTileScales<Config> scales(p, index, rowOffset);
-      const MatmulCodeScale<Config> codeScale(p.epilogue);
       const bool more = tile + gridDim.x / Config::kCluster < numTiles;
       if (Config::kPingpong && turn > 0) ptx::named_barrier(1 + group, 256);
       const int handOver = Config::kPingpong && more ? 2 - group : -1;
@@ -202,7 +203,8 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       else matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
       if constexpr (Config::kCodes) {
         matmul_set_barrier<Config>(group);
-        matmul_fill_codes<Config>(p.epilogue, acc, scales, codeScale, bias, shared.staging(set));
+        if (codeScale.uniform) matmul_fill_codes<Config, true>(acc, scales, codeScale.value, bias, shared.staging(set));
+        else matmul_fill_codes<Config, false>(acc, scales, codeScale.value, bias, shared.staging(set));
         matmul_send_staging<Config>(p, index, group, shared.staging(set));
       } else if constexpr (Config::kWide) {
         ptx::named_barrier(kStagingFree + group, kFreeThreads);

@@ -1,8 +1,8 @@
 // Results of gated activations as 8-bit codes on the Hopper matrix core: the product behind them reads a byte for each number, and
 // nobody reads two to round them.
 //
-// Sums come from the tensor cores as they are; scales of rows and columns, that of the codes and the biases meet in one multiply-add for
-// each sum. Of 16 columns a thread of a quad has four, two and two; two exchanges within the quad give it four that lie beside each
+// Sums come from the tensor cores as they are; scales of rows and columns, that of the codes and the biases meet in a product and a
+// multiply-add for each sum, in the latter alone where all rows and all columns share their scales. Of 16 columns a thread of a quad has four, two and two; two exchanges within the quad give it four that lie beside each
 // other, a word of a row of 16 bytes, and the copy engine stores rows of 64.
 #pragma once
 #include "matmul_sm90_scaled.cuh"
@@ -11,13 +11,16 @@
 
 namespace vd::device {
 
-/** What codes stand for multiples of, loaded before the products; nothing where results are no codes. */
+/** What becomes codes of gated activations, in steps of the codes; nothing where results are no codes. */
 template <class Config, bool kThere = Config::kCodes> struct MatmulCodeScale {
-  __device__ __forceinline__ explicit MatmulCodeScale(const Epilogue&) {}
+  __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params&) {}
 };
 template <class Config> struct MatmulCodeScale<Config, true> {
-  float scale;
-  __device__ __forceinline__ explicit MatmulCodeScale(const Epilogue& e) : scale(e.yScale == nullptr ? 1.0f : ptx::load_here(e.yScale)) {}
+  float value;  // values of a product are multiplied with: outScale, and half of a step, as gates are twice their activation
+  bool uniform;  // all rows have one scale, and all columns
+  __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params& p)
+      : value(0.5f * p.epilogue.outScale * (p.epilogue.yScale == nullptr ? 1.0f : __frcp_rn(ptx::load_here(p.epilogue.yScale)))),
+        uniform(!matmul_has_row_scales(p) && p.scales.weightStride == 0) {}
 };
 
 /** Of two words with the codes of two columns of two blocks of 8, one behind the other, in each lane: this lane's word of the 16 codes
@@ -28,32 +31,47 @@ __device__ __forceinline__ uint32_t matmul_code_word(uint32_t codes) {
   return __byte_perm(first, second, lane & 2 ? 0x7632 : 0x5410);
 }
 
-/** Two codes of (value · valueScale + valueBias) · gelu(gate · gateScale + gateBias), or with silu. */
-template <class Config>
-__device__ __forceinline__ uint32_t matmul_gated_codes(float2 value, float2 valueScale, float2 valueBias, float2 gate, float2 gateScale,
-                                                       float2 gateBias) {
-  const auto function = [](float x) { return Config::kSwiglu ? silu_coarse(x) : gelu_coarse(x); };
-  const float2 results = make_float2(fmaf(value.x, valueScale.x, valueBias.x) * function(fmaf(gate.x, gateScale.x, gateBias.x)),
-                                     fmaf(value.y, valueScale.y, valueBias.y) * function(fmaf(gate.y, gateScale.y, gateBias.y)));
-  return pack_codes2<typename Config::Operand>(results.x, results.y);
+/** Two codes of values, in steps of the codes, times their gates' activations: of float8 by pairs of float16, which are exact enough for it. */
+template <class Config> __device__ __forceinline__ uint32_t matmul_gated_codes(float2 value, float2 gate) {
+  const auto function = [](auto x) { return Config::kSwiglu ? doubled_silu(x) : doubled_gelu(x); };
+  if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
+    return pack_codes2<int8_t>(value.x * function(gate.x), value.y * function(gate.y));
+  } else {
+    const auto pair = [](float2 v) {
+      const uint32_t bits = ptx::saturate_f16x2(v.x, v.y);
+      return *reinterpret_cast<const __half2*>(&bits);
+    };
+    return pack_codes2(__hmul2(pair(value), function(pair(gate))));
+  }
 }
 
-/** Codes of a tile's results in staging. bias: values times outScale, then gates. */
-template <class Config>
-__device__ __forceinline__ void matmul_fill_codes(const Epilogue& e,
-                                                  const MatmulSum<Config> (&sums)[Config::kRowBlocks][1][Config::kWidth / 2],
-                                                  const MatmulTileScales<Config>& scales, const MatmulCodeScale<Config>& codeScale,
-                                                  const float* bias, uint32_t staging) {
+/** The numbers that two neighbouring sums stand for. kUniform: `column` has the row's scale in it. */
+template <bool kUniform, class Sum> __device__ __forceinline__ float2 matmul_numbers(const Sum* sums, float row, float2 column, float2 bias) {
+  const float2 v = make_float2(matmul_float(sums[0]), matmul_float(sums[1]));
+  if constexpr (kUniform) return make_float2(fmaf(v.x, column.x, bias.x), fmaf(v.y, column.y, bias.y));
+  else return make_float2(fmaf(v.x * row, column.x, bias.x), fmaf(v.y * row, column.y, bias.y));
+}
+
+/** Codes of a tile's results in staging. bias: values in steps of the codes, then gates. kUniform: one scale multiplies all sums, which
+ *  leaves out an instruction for each of them and the shuffles that bring columns' scales. */
+template <class Config, bool kUniform>
+__device__ __forceinline__ void matmul_fill_codes(const MatmulSum<Config> (&sums)[Config::kRowBlocks][1][Config::kWidth / 2],
+                                                  const MatmulTileScales<Config>& scales, float valueScale, const float* bias,
+                                                  uint32_t staging) {
   const MatmulStaging place = matmul_staging(staging + threadIdx.x % 128 / 32 * 16 * 64);
-  const float inverse = __frcp_rn(codeScale.scale);
   const float* at = bias + 2 * (threadIdx.x & 3);
+  const float one = scales.row[0][0] * scales.columns[0];
+  float2 value = make_float2(one * valueScale, one * valueScale), gate = make_float2(one, one);
 #pragma unroll
   for (int half = 0; half < Config::kOutColumns / 32; ++half) {
     uint32_t codes[Config::kRowBlocks][2][2];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int block = half * 4 + i;
-      const float2 value = scales.column(2 * block), gate = scales.column(2 * block + 1);
+      if constexpr (!kUniform) {
+        value = scales.column(2 * block);
+        gate = scales.column(2 * block + 1);
+      }
       const float2 b = *reinterpret_cast<const float2*>(at + 8 * block);
       const float2 gateBias = *reinterpret_cast<const float2*>(at + Config::kTileN / 2 + 8 * block);
 #pragma unroll
@@ -61,10 +79,9 @@ __device__ __forceinline__ void matmul_fill_codes(const Epilogue& e,
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           const MatmulSum<Config>* v = sums[m][0] + block * 8 + 2 * part;
-          const float row = scales.row[m][part], factor = row * e.outScale * inverse;
-          const float2 values = make_float2(matmul_float(v[0]) * factor, matmul_float(v[1]) * factor);
-          const float2 gates = make_float2(matmul_float(v[4]) * row, matmul_float(v[5]) * row);
-          const uint32_t code = matmul_gated_codes<Config>(values, value, make_float2(b.x * inverse, b.y * inverse), gates, gate, gateBias);
+          const float row = scales.row[m][part];
+          const uint32_t code = matmul_gated_codes<Config>(matmul_numbers<kUniform>(v, row * valueScale, value, b),
+                                                           matmul_numbers<kUniform>(v + 4, row, gate, gateBias));
           if (i % 2 == 0) codes[m][i / 2][part] = code;
           else codes[m][i / 2][part] |= code << 16;
         }

@@ -65,10 +65,16 @@ __device__ __forceinline__ float matmul_column_scale(const MatmulSm90Params& p, 
   return p.epilogue.outScale * x * __ldg(p.scales.weight + min(col, p.epilogue.n - 1) * p.scales.weightStride);
 }
 
-/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates; unscaled in front of an
+/** What sums of values are multiplied with, before their gates: those are twice their activation where {@link gated2} has geglu. */
+template <class Config> __device__ __forceinline__ float matmul_value_scale(const Epilogue& e) {
+  if constexpr (Config::kGeglu) return Config::kSwiglu ? e.outScale : 0.5f * e.outScale;
+  else return e.outScale;
+}
+
+/** This warpgroup's tile of valueScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates; unscaled in front of an
  *  activation), and of columns' scales behind them. Returns whether the frame bias is in it, or absent. */
 template <class Config>
-__device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
+__device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile, float valueScale) {
   using T = typename Config::T;
   const Epilogue& e = p.epilogue;
   const float* bias = static_cast<const float*>(e.bias);
@@ -80,10 +86,14 @@ __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, cons
     const int col = Config::kGeglu ? index.n * kHalf + i - gate * kHalf : index.n * Config::kTileN + i;
     float v = bias != nullptr && col < e.n ? __ldg(bias + gate * e.n + col) : 0.0f;
     if (frameBias != nullptr && col < e.n) v += to_float(frameBias[col]);
-    tile[i] = gate || Config::kStagedActivation ? v : v * e.outScale;
+    tile[i] = gate || Config::kStagedActivation ? v : v * valueScale;
     if constexpr (Config::kColumnScales) tile[Config::kTileN + i] = matmul_column_scale(p, col);
   }
   return frameBias != nullptr || e.frameBias == nullptr;
+}
+template <class Config>
+__device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
+  return matmul_load_bias<Config>(p, index, tile, matmul_value_scale<Config>(p.epilogue));
 }
 
 /** What the tail has besides the bias tile: nothing, a residual, or anything (found at run time). */
@@ -196,7 +206,8 @@ __device__ __forceinline__ void matmul_sums(const Epilogue& e, const float (&acc
       if constexpr (Config::kGeglu) {
         const float2 gateBias = *reinterpret_cast<const float2*>(at + Config::kTileN / 2 + 8 * block);
         const float* v = acc + (group * 8 + 2 * block) * 4 + 2 * part;
-        values[block][part] = gated2<Config::kSwiglu>(make_float2(v[0], v[1]), make_float2(v[4], v[5]), e.outScale, b, gateBias);
+        values[block][part] =
+            gated2<Config::kSwiglu>(make_float2(v[0], v[1]), make_float2(v[4], v[5]), matmul_value_scale<Config>(e), b, gateBias);
       } else {
         const float* v = acc + (group * 4 + block) * 4 + 2 * part;
         float2 scale = make_float2(e.outScale, e.outScale);

@@ -29,6 +29,11 @@ template <class Q> __device__ __forceinline__ uint32_t pack_codes2(float first, 
     return static_cast<uint8_t>(from_float<int8_t>(first)) | static_cast<uint32_t>(static_cast<uint8_t>(from_float<int8_t>(second))) << 8;
 }
 
+/** Two float8 of two float16. */
+__device__ __forceinline__ uint32_t pack_codes2(__half2 v) {
+  return __nv_cvt_halfraw2_to_fp8x2(static_cast<__half2_raw>(v), __NV_SATFINITE, __NV_E4M3);
+}
+
 /** Four codes, the first in the lowest byte. */
 template <class Q> __device__ __forceinline__ uint32_t pack_codes4(const float* v);
 template <> __device__ __forceinline__ uint32_t pack_codes4<int8_t>(const float* v) {

@@ -95,13 +95,14 @@ export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
 export { type FoldedNorm, foldedNorm } from "./weights/folded-norm";
 export { type GatedLayer, gatedScale } from "./weights/gated-scale";
-export { normScale } from "./weights/norm-scale";
+export { layerNormScale, normScale } from "./weights/norm-scale";
 export {
   LARGEST_CODES,
   type QuantizedType,
   type QuantizedWeight,
   quantizeUpsamplingWeight,
   quantizeWeight,
+  type ScaledPart,
 } from "./weights/quantized-weight";
 export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";

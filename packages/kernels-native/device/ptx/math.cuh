@@ -32,5 +32,17 @@ __device__ __forceinline__ float tanh_approx(float x) {
   asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
+/** The same of two float16, off by at most 2^-10.987. */
+__device__ __forceinline__ uint32_t tanh_approx_f16x2(uint32_t x) {
+  uint32_t result;
+  asm("tanh.approx.f16x2 %0, %1;" : "=r"(result) : "r"(x));
+  return result;
+}
+/** Two floats as float16, the first in the low half; what is too large becomes the largest one. From sm_80 on. */
+__device__ __forceinline__ uint32_t saturate_f16x2(float first, float second) {
+  uint32_t result;
+  asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(second), "f"(first));
+  return result;
+}
 
 }  // namespace vd::device::ptx

@@ -13,6 +13,7 @@ import {
   LARGEST_CODES,
   type LayerNormOptions,
   type LinearOptions,
+  layerNormScale,
   normScale,
   type Quantized,
   type QuantizedType,
@@ -179,9 +180,16 @@ export class EightBitRecorder {
     if (own) requireChannels(call, own);
     const name = `${call.name}.quantize`;
     const codes = this.codesOf(call.x, { name, dtype, fold: own, ...this.scaleOf(kind, call.name!, dtype) });
-    const weights = model.weights.of(call.weight, { dtype, change: model.smoothing.weight(own, behind) });
+    const rounding = { dtype, change: model.smoothing.weight(own, behind) };
+    const weights = model.weights.of(call.weight, rounding, this.sharesScales(codes, dtype, call) ? "tensor" : "row");
     const bias = behind && call.bias ? changedWeight(call.bias, model.smoothing.rows(behind)) : call.bias;
     return { layer: { ...call, bias }, codes, weights };
+  }
+
+  /** Whether the rows of a layer's weight have one scale: of float8, which loses nothing by it, where a gated layer then multiplies all sums
+   *  with one number. Others have their columns' scales for nothing. */
+  private sharesScales({ scales }: Quantized, dtype: QuantizedType, { act }: LinearOptions): boolean {
+    return isGated(act) && dtype === "f8e4m3" && scales.dims.every((size) => size === 1);
   }
 
   /** Which scales a layer's input has: those of tokens where a norm gives them, else a known one of the tensor; found at run time without. */
@@ -203,9 +211,17 @@ export class EightBitRecorder {
     return producer.op === "group_norm" ? this.groupNormCodes(producer, wanted) : this.gatedCodes(producer, wanted);
   }
 
+  /** Of floats with the scale that follows from the norm's weights, else with one for each token. */
   private tokenNormCodes({ call, result }: Producer, { dtype, fold }: WantedCodes): Quantized {
+    const out = emptyTensor(result.dims, dtype);
+    const { weight, bias, scale, shift } = call as LayerNormOptions;
+    const isPlain = !fold && !scale && !shift && this.model.codesFrom === "producers";
+    if (dtype === "f8e4m3" && isPlain && weight && bias) {
+      const yScale = layerNormScale(weight, bias);
+      return { codes: this.record("layer_norm_q8", { ...call, yScale, out } as CallOptions), scales: yScale };
+    }
     const scales = emptyTensor([...result.dims.slice(0, -1), 1], "f32");
-    const places = { out: emptyTensor(result.dims, dtype), outputs: { scales } };
+    const places = { out, outputs: { scales } };
     const codes = this.record("layer_norm_q8", { ...(fold ? this.divided(call, fold) : call), ...places });
     return { codes, scales };
   }

@@ -18,6 +18,7 @@ import {
   type QuantizedWeight,
   quantizeUpsamplingWeight,
   quantizeWeight,
+  type ScaledPart,
 } from "../weights/quantized-weight";
 import { CONVOLUTION } from "./convolution-calls";
 import { QUANTIZATION } from "./layer";
@@ -30,40 +31,49 @@ export interface WeightRounding {
   change?: ChangeRow | undefined;
 }
 
+/** A weight in 8 bits, and what it was made of. */
+interface KnownWeight {
+  weight: Tensor;
+  rounding: WeightRounding;
+  form: ScaledPart | "upsampling";
+  made: QuantizedWeight;
+}
+
 /** Weights in 8 bits, each made once however many graphs use it. */
 export class QuantizedWeights {
-  private readonly known = new WeakMap<
-    Storage,
-    { weight: Tensor; rounding: WeightRounding; quantize: typeof quantizeUpsamplingWeight; made: QuantizedWeight }[]
-  >();
+  private readonly known = new WeakMap<Storage, KnownWeight[]>();
 
-  /** Returns a weight in 8 bits, with a scale for each row. */
-  of(weight: Tensor, rounding: WeightRounding): QuantizedWeight {
-    return this.findOrMake(weight, rounding, quantizeWeight);
+  /** Returns a weight in 8 bits, see {@link quantizeWeight}. per: what has a scale of its own. */
+  of(weight: Tensor, rounding: WeightRounding, per: ScaledPart = "row"): QuantizedWeight {
+    const { dtype, change } = rounding;
+    return this.findOrMake(weight, rounding, per, () => quantizeWeight(weight, { dtype, change, per }));
   }
 
   /** Returns the filters [K,C,1,3,3] of a convolution that upsamples as those of a transposed one, see {@link quantizeUpsamplingWeight}. */
   ofUpsampling(weight: Tensor, rounding: WeightRounding): QuantizedWeight {
-    return this.findOrMake(weight, rounding, quantizeUpsamplingWeight);
+    const { dtype, change } = rounding;
+    const make = () => quantizeUpsamplingWeight(weight, { dtype, change });
+    return this.findOrMake(weight, rounding, "upsampling", make);
   }
 
   private findOrMake(
     weight: Tensor,
-    { dtype, change }: WeightRounding,
-    quantize: typeof quantizeUpsamplingWeight,
+    rounding: WeightRounding,
+    form: KnownWeight["form"],
+    make: () => QuantizedWeight,
   ): QuantizedWeight {
     const ofStorage = this.known.get(weight.storage) ?? [];
     this.known.set(weight.storage, ofStorage);
     const found = ofStorage.find(
       (each) =>
         each.weight.byteOffset === weight.byteOffset &&
-        each.rounding.dtype === dtype &&
-        each.rounding.change === change &&
-        each.quantize === quantize,
+        each.rounding.dtype === rounding.dtype &&
+        each.rounding.change === rounding.change &&
+        each.form === form,
     );
     if (found) return found.made;
-    const made = quantize(weight, { dtype, change });
-    ofStorage.push({ weight, rounding: { dtype, change }, quantize, made });
+    const made = make();
+    ofStorage.push({ weight, rounding, form, made });
     return made;
   }
 }

@@ -61,7 +61,7 @@ export function linearQ8(
 ): Module<[x: Tensor, epilogue?: EpilogueOptions]> {
   requireLayer("linearQ8", w, config, { ...LINEAR, ...IN_8_BITS });
   const { cin, cout, bias = true, dtype = "f8e4m3", scale, blocks = false } = config;
-  const weights = quantizeWeight(w.tensor("weight", [cout, cin]), { dtype, blocks });
+  const weights = quantizeWeight(w.tensor("weight", [cout, cin]), { dtype, per: blocks ? "block" : "row" });
   const shift = bias ? w.tensor("bias", [cout]) : undefined;
   const per = scale ? "tensor" : blocks ? "block" : "row";
   return (g, x, epilogue = {}) => {

@@ -4,8 +4,8 @@ import {
   countOf,
   type DeviceBuffer,
   type DType,
-  FLAG,
   FUNCTION,
+  largestMagnitude,
   oneOfThese,
   optional,
   QUANTIZED,
@@ -28,7 +28,7 @@ export type QuantizedType = "f8e4m3" | "i8";
 export interface QuantizedWeight {
   /** Codes, in the weight's shape. */
   weight: Tensor;
-  /** [K, 1], or [K, C/128 rounded up]: what the codes of a row, or of a block of 128 of its channels, are to be multiplied with. */
+  /** [K, 1], [K, C/128 rounded up] or [1, 1]: what the codes of a row, of a block of 128 of its channels, or of all rows are to be multiplied with. */
   weightScale: Tensor;
 }
 
@@ -55,6 +55,19 @@ function codesOf(values: Float32Array, dtype: QuantizedType): Uint8Array {
   return new Uint8Array(codes.buffer);
 }
 
+/** NaN counts for none. */
+function largestOf(values: Float32Array): number {
+  let largest = 0;
+  for (const value of values) if (Math.abs(value) > largest) largest = Math.abs(value);
+  return largest;
+}
+
+/** As `quantize` does it. */
+function divide(values: Float32Array, scale: number): void {
+  const inverse = Math.fround(1 / scale);
+  for (let i = 0; i < values.length; i++) values[i] = values[i]! * inverse;
+}
+
 /** Rows whose codes do not lie where their numbers did. */
 interface RowLayout {
   /** Codes of all rows. */
@@ -78,6 +91,11 @@ class Quantization {
     private readonly change: ChangeRow | undefined,
     private readonly layout?: RowLayout,
   ) {}
+
+  /** Whether all rows share one scale. */
+  private get isShared(): boolean {
+    return this.numScales < this.source.dims[0]!;
+  }
 
   /** Makes it at once. */
   get buffers() {
@@ -107,13 +125,14 @@ class Quantization {
     const { dtype, layout, perRow } = this;
     const numRows = this.source.dims[0]!;
     const rows = Math.min(numRows, Math.ceil(ROUNDED_AT_ONCE / perRow.codes));
+    const shared = this.isShared ? await this.scaleOfAll(rows) : undefined;
     const rounding = await RowRounding.open({
-      ...{ rows, width: perRow.codes, dtype },
+      ...{ rows, width: perRow.codes, dtype, shared },
       scales: this.numScales / numRows,
     });
     const codes = allocateBuffer(perRow.codes * numRows);
     const placed = layout && new Uint8Array(layout.count);
-    const scales = new Float32Array(this.numScales);
+    const scales = new Float32Array(this.numScales).fill(shared ?? 0);
     const stored = layout ? allocateFloats(rows * perRow.numbers) : rounding.values;
     try {
       for (let next = 0; next < numRows; next += rows) {
@@ -133,6 +152,20 @@ class Quantization {
     const scaleBuffer = allocateBuffer(scales.byteLength);
     await scaleBuffer.write(scales);
     return { codes, scales: scaleBuffer };
+  }
+
+  /** The scale that all rows share, found in `rows` of them at a time. */
+  private async scaleOfAll(rows: number): Promise<number> {
+    const values = allocateFloats(rows * this.perRow.numbers);
+    const numRows = this.source.dims[0]!;
+    let largest = 0;
+    for (let next = 0; next < numRows; next += rows) {
+      const first = Math.min(next, numRows - rows);
+      await this.readRows(first, rows, values);
+      await runInSlices(this.prepareRows(first, values, values));
+      largest = Math.max(largest, largestMagnitude(values));
+    }
+    return this.scaleFor(largest);
   }
 
   /** Rows of the weight as float32. */
@@ -169,14 +202,16 @@ class Quantization {
     const codes = allocateBuffer(this.layout?.count ?? count);
     const placed = this.layout && new Uint8Array(this.layout.count);
     const scales = new Float32Array(this.numScales);
+    const shared = this.isShared ? this.scaleFor(this.largestOfAll(perRow)) : undefined;
+    if (shared !== undefined) scales.fill(shared);
     let sincePause = 0;
     for (let row = 0; row < this.source.dims[0]!; row++) {
-      const stored = this.read(row * perRow, perRow);
-      this.change?.(stored, row);
+      const stored = this.readChanged(row, perRow);
       const values = this.layout?.fold(stored) ?? stored;
       for (let group = 0; group < groups; group++) {
         const part = placed ? values : values.subarray(group * this.width, (group + 1) * this.width);
-        scales[row * groups + group] = this.scale(part);
+        if (shared !== undefined) divide(part, shared);
+        else scales[row * groups + group] = this.scale(part);
       }
       if (placed) this.layout!.put(codesOf(values, this.dtype), row, placed);
       else codes.writeSync(codesOf(values, this.dtype), row * perRow);
@@ -201,13 +236,28 @@ class Quantization {
     return decodeStored(bytes, dtype);
   }
 
-  /** Divides the numbers of a group by their scale, as `quantize` does, and returns it. */
-  private scale(part: Float32Array): number {
+  /** A row of the weight, as it is rounded. */
+  private readChanged(row: number, perRow: number): Float32Array {
+    const values = this.read(row * perRow, perRow);
+    this.change?.(values, row);
+    return values;
+  }
+
+  private largestOfAll(perRow: number): number {
     let largest = 0;
-    for (const value of part) if (Math.abs(value) > largest) largest = Math.abs(value);
-    const scale = Math.max(Math.fround(largest / LARGEST_CODES[this.dtype]), LEAST_SCALE);
-    const inverse = Math.fround(1 / scale);
-    for (let i = 0; i < part.length; i++) part[i] = part[i]! * inverse;
+    for (let row = 0; row < this.source.dims[0]!; row++)
+      largest = Math.max(largest, largestOf(this.readChanged(row, perRow)));
+    return largest;
+  }
+
+  private scaleFor(largest: number): number {
+    return Math.max(Math.fround(largest / LARGEST_CODES[this.dtype]), LEAST_SCALE);
+  }
+
+  /** Divides the numbers of a group by their scale and returns it. */
+  private scale(part: Float32Array): number {
+    const scale = this.scaleFor(largestOf(part));
+    divide(part, scale);
     return scale;
   }
 }
@@ -235,14 +285,17 @@ class QuantizedStorage implements Storage {
   }
 }
 
-const ROUNDING = { dtype: optional(oneOfThese(QUANTIZED)), blocks: optional(FLAG), change: optional(FUNCTION) };
+/** What has a scale of its own: the whole weight, a row, or each block of 128 channels of a row. */
+export type ScaledPart = "tensor" | "row" | "block";
+
+const ROUNDING = { dtype: optional(oneOfThese(QUANTIZED)), change: optional(FUNCTION) };
+const PARTS = { per: optional(oneOfThese(["tensor", "row", "block"] satisfies ScaledPart[])) };
 
 /**
- * A weight as `linear_q8` and `conv_q8` take it, rounded as `quantize` does it, a scale for each row. It is made when a plan
- * that uses it is loaded.
+ * A weight as `linear_q8` and `conv_q8` take it, rounded as `quantize` does it. It is made when a plan that uses it is loaded.
  *
- * weight: packed, [K, …] in a float type, e.g. from {@link Weights}. blocks: a scale for each 128 channels of a row instead,
- * for linear layers. change: what happens to each row in float32 before it is rounded.
+ * weight: packed, [K, …] in a float type, e.g. from {@link Weights}. per: what has a scale of its own, rows unless told otherwise; blocks
+ * are for linear layers. One scale of all suits float8, which has the same precision over a range of 2^15. change: what happens to each row in float32 before it is rounded.
  *
  * @example
  * ```ts
@@ -255,15 +308,16 @@ const ROUNDING = { dtype: optional(oneOfThese(QUANTIZED)), blocks: optional(FLAG
  */
 export function quantizeWeight(
   weight: Tensor,
-  options: { dtype?: QuantizedType; blocks?: boolean; change?: ChangeRow | undefined } = {},
+  options: { dtype?: QuantizedType; per?: ScaledPart; change?: ChangeRow | undefined } = {},
 ): QuantizedWeight {
   requireTensor("quantizeWeight", weight);
-  requireFields("quantizeWeight", options, ROUNDING);
-  const { dtype = "f8e4m3", blocks = false, change } = options;
+  requireFields("quantizeWeight", options, { ...ROUNDING, ...PARTS });
+  const { dtype = "f8e4m3", per = "row", change } = options;
   const [rows, count] = [weight.dims[0]!, countOf(weight.dims)];
-  const groups = blocks ? Math.ceil(count / rows / BLOCK) : 1;
-  const quantization = new Quantization(weight, dtype, blocks ? BLOCK : count / rows, rows * groups, change);
-  return tensorsOf(quantization, weight, { codes: weight.dims, scales: [rows, groups], dtype });
+  const width = per === "block" ? BLOCK : count / rows;
+  const scales = per === "tensor" ? [1, 1] : [rows, Math.ceil(count / rows / width)];
+  const quantization = new Quantization(weight, dtype, width, countOf(scales), change);
+  return tensorsOf(quantization, weight, { codes: weight.dims, scales, dtype });
 }
 
 /** The tensors of a weight that is made when one of them is first needed. */

@@ -48,13 +48,13 @@ describe.each(["f8e4m3", "i8"] as const)("in %s", (dtype) => {
   test("weights are rounded as quantize does it", async () => {
     const weight = random("w", [5, 300]);
     const rows = { dims: [1, 1, 5, 300], data: weight.data };
-    for (const blocks of [false, true]) {
+    for (const per of ["tensor", "row", "block"] as const) {
       const got = await run({}, (g) => {
-        const made = quantizeWeight(g.constant(Float32Array.from(weight.data), [5, 300]), { dtype, blocks });
+        const made = quantizeWeight(g.constant(Float32Array.from(weight.data), [5, 300]), { dtype, per });
         return g.linearQ8({ ...identity(g, dtype), ...made });
       });
       const wanted = await run({ rows }, (g, t) => {
-        const { codes, scales } = quantize(g, t.rows!, { dtype, per: blocks ? "block" : "row" });
+        const { codes, scales } = quantize(g, t.rows!, { dtype, per });
         return g.linearQ8({ x: codes, xScale: scales, ...identityWeight(g, dtype) });
       });
       const transposed = Array.from({ length: 1500 }, (_, i) => wanted.data[(i % 5) * 300 + Math.floor(i / 5)]!);
