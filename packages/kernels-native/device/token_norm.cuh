@@ -64,7 +64,7 @@ __device__ __forceinline__ float finish_token(const TokenNormParams& p, float v,
 }
 
 /** Rows in registers. kCentred: about their mean (layer_norm), else about 0 (rms_norm). kCodes: rounded to 8 bits with a scale for each
- *  row. */
+ *  row, or a given one. */
 template <class T, int kLanes, int kChunks, bool kCentred, bool kCodes>
 __device__ __forceinline__ void token_norm_rows(const TokenNormParams& p) {
   const int lane = threadIdx.x % kLanes, vectors = p.channels / 8;
@@ -115,9 +115,10 @@ __device__ __forceinline__ void token_norm_rows(const TokenNormParams& p) {
   if constexpr (!kCodes)
     if (!inside) return;
   const uint32_t known = inside ? row : 0;
+  // Asked for beside the weights, not behind them.
+  const float given = kCodes && p.yScale != nullptr ? *p.yScale : 0.0f;
   const int64_t scaleAt = p.scale.data ? modulation_offset(p, p.scale, known) : 0;
   const int64_t shiftAt = p.shift.data ? modulation_offset(p, p.shift, known) : 0;
-  float found = 0.0f;
 #pragma unroll
   for (int j = 0; j < kChunks; ++j) {
     const int c = (lane + j * kLanes) * 8;
@@ -125,12 +126,19 @@ __device__ __forceinline__ void token_norm_rows(const TokenNormParams& p) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) v[j][i] *= factor;
       finish_token8(p, v[j], c, scaleAt, shiftAt);
-      if constexpr (kCodes) found = largest_of<8>(v[j], found);
-      else store8(static_cast<T*>(p.y) + row * p.yPitch + c, v[j]);
+      if constexpr (!kCodes) store8(static_cast<T*>(p.y) + row * p.yPitch + c, v[j]);
     }
   }
   if constexpr (kCodes) {
-    const float scale = code_scale(max_row<kLanes>(found), p.isInt8), inverse = __frcp_rn(scale);
+    const auto largest = [&] {
+      float found = 0.0f;
+#pragma unroll
+      for (int j = 0; j < kChunks; ++j)
+        if (lane + j * kLanes < vectors) found = largest_of<8>(v[j], found);
+      return max_row<kLanes>(found);
+    };
+    // Nobody looks for the largest number of a row whose scale is given.
+    const float scale = p.yScale != nullptr ? given : code_scale(largest(), p.isInt8), inverse = __frcp_rn(scale);
     if (!inside) return;
     uint8_t* y = static_cast<uint8_t*>(p.y) + row * p.yPitch;
 #pragma unroll
@@ -161,9 +169,12 @@ template <class T, bool kCentred, bool kCodes> __device__ __forceinline__ void t
   const int64_t shiftAt = p.shift.data ? modulation_offset(p, p.shift, row) : 0;
   const auto finished = [&](int c) { return finish_token(p, centred(to_float(x[c])) * factor, c, scaleAt, shiftAt); };
   if constexpr (kCodes) {
-    float found = 0.0f;
-    for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) found = fmaxf(found, fabsf(finished(c)));
-    const float scale = code_scale(max_block<kTokenNormThreads>(found), p.isInt8), inverse = __frcp_rn(scale);
+    const auto largest = [&] {
+      float found = 0.0f;
+      for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) found = fmaxf(found, fabsf(finished(c)));
+      return max_block<kTokenNormThreads>(found);
+    };
+    const float scale = p.yScale != nullptr ? *p.yScale : code_scale(largest(), p.isInt8), inverse = __frcp_rn(scale);
     uint8_t* y = static_cast<uint8_t*>(p.y) + row * p.yPitch;
     for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) {
       float v[1] = {finished(c)};

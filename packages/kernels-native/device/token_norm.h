@@ -17,6 +17,7 @@ struct TokenNormParams {
   const void* weight;
   const void* bias;
   void* y;
+  const float* yScale;  // of 8-bit results, or null where each row has a scale of its own
   float* scales;  // of 8-bit results, one for each row, or null
   TokenModulation scale, shift;
   int64_t pitch, yPitch, scalesPitch;

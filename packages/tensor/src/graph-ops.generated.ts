@@ -468,6 +468,8 @@ export interface LayerNormQ8Options extends CallOptions {
   scale?: Tensor | undefined;
   /** added last [1|B,1|F,1|S,C] f32|f16|bf16 */
   shift?: Tensor | undefined;
+  /** what codes stand for multiples of; finite and positive; without it each token has a scale of its own [1,1,1,1] f32 */
+  yScale?: Tensor | undefined;
   /** added to the variance */
   eps: number;
 }
@@ -1008,12 +1010,13 @@ export abstract class GraphOps {
     return this.record("layer_norm_linear", options);
   }
 
-  /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, so that a linear layer in 8 bits follows without a pass of its own: scales = the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even.
+  /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, or with one for all that is known before, so that a linear layer in 8 bits follows without a pass of its own: scales = yScale, or the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).
    *  x: [B,F,S,C] tokens.
    *  weight: [C] learned factor; default 1.
    *  bias: [C] learned summand; default 0.
    *  scale: [1|B,1|F,1|S,C] modulates: the normalised token times 1 + scale.
    *  shift: [1|B,1|F,1|S,C] added last.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive; without it each token has a scale of its own.
    *  Returns y: [B,F,S,C] codes; f8e4m3 unless `out` is i8.
    *  Source: https://arxiv.org/abs/1607.06450
    *  Source: https://arxiv.org/abs/2211.10438

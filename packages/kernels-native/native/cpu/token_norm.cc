@@ -71,7 +71,8 @@ class TokenNorm final : public PreparedRow {
 
   void round_token(int64_t token, const float* numbers) const {
     const int64_t channels = row_.x.channels();
-    const float scale = code_scale(codeKernels_.largest(numbers, channels), row_.y.dtype);
+    const float scale =
+        row_.yScale.present() ? *row_.yScale.as<float>() : code_scale(codeKernels_.largest(numbers, channels), row_.y.dtype);
     codeKernels_.encode(numbers, channels, 1.0f / scale, row_.y.dtype, row_.y.as<uint8_t>() + token * row_.y.pitch);
     if (row_.scales.present()) row_.scales.as<float>()[token * row_.scales.pitch] = scale;
   }

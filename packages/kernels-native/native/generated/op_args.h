@@ -528,7 +528,7 @@ struct LayerNormLinearArgs {
   float residual2Scale;
 };
 
-/** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, so that a linear layer in 8 bits follows without a pass of its own: scales = the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even. */
+/** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, or with one for all that is known before, so that a linear layer in 8 bits follows without a pass of its own: scales = yScale, or the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
 struct LayerNormQ8Args {
   /** [B,F,S,C]: tokens. */
   Tensor x;
@@ -540,9 +540,11 @@ struct LayerNormQ8Args {
   Tensor scale;
   /** [1|B,1|F,1|S,C], may be absent: added last. */
   Tensor shift;
+  /** [1,1,1,1], may be absent: what codes stand for multiples of; finite and positive; without it each token has a scale of its own. */
+  Tensor yScale;
   /** [B,F,S,C]: codes; f8e4m3 unless `out` is i8. */
   Tensor y;
-  /** [B,F,S,1], may be absent: what y is to be multiplied with. */
+  /** [B,F,S,1], may be absent: what y is to be multiplied with; yScale for each token where that is given. */
   Tensor scales;
   /** added to the variance. */
   float eps;
@@ -1197,8 +1199,9 @@ inline LayerNormQ8Args read_layer_norm_q8_args(const Row& row) {
   args.bias = row.tensors[2];
   args.scale = row.tensors[3];
   args.shift = row.tensors[4];
-  args.y = row.tensors[5];
-  args.scales = row.tensors[6];
+  args.yScale = row.tensors[5];
+  args.y = row.tensors[6];
+  args.scales = row.tensors[7];
   args.eps = static_cast<float>(row.attrs[0]);
   return args;
 }

@@ -50,7 +50,7 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
   cuda::Candidates out(options);
   if (!out.allows({"layer_norm_", cuda::type_name(a.x.dtype), "_*"}, general_reason(a))) {
     const Tensor absent;
-    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, absent, a.eps}, "layer_norm_modulated", device, out);
+    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, absent, a.y, absent, a.eps}, "layer_norm_modulated", device, out);
     return out;
   }
   vd::device::LayerNormParams p{};

@@ -23,6 +23,40 @@ const lengths = [40, 128, 256, 320, 640, 1280, 2048, 3072, 6144, 6152].flatMap((
   both(`${channels} channels`, [1, 2, 3, channels]),
 );
 
+/** With one scale for all tokens; it leaves room for 6 deviations and more. scale: another one. */
+const known = (
+  name: string,
+  x: Operand["dims"],
+  inputs: Partial<Case["inputs"]> = {},
+  { scale, ...more }: Partial<Case> & { scale?: number } = {},
+): Case[] =>
+  both(name, x, inputs, { also: [], ...more }).map((each) => {
+    const values = [scale ?? (each.outType === "i8" ? 0.05 : 0.02)];
+    return { ...each, inputs: { ...each.inputs, yScale: { dims: [1, 1, 1, 1], fill: { values } } } };
+  });
+
+const knownScales = [
+  ...[320, 640, 1280, 6152].flatMap((channels) => known(`${channels} channels, known scale`, [1, 2, 3, channels])),
+  ...known("odd, known scale", [2, 3, 5, 7]),
+  ...known("one channel, known scale", [1, 1, 3, 1]),
+  ...known("many tokens, known scale", [1, 3, 150, 24]),
+  ...known("scales of a known scale", [2, 3, 5, 24], {}, { also: ["scales"] }),
+  ...known("scales of a known scale, one number at a time", [2, 3, 5, 13], {}, { also: ["scales"] }),
+  ...known("on gaps, known scale", [2, 2, 5, 24], { x: { dims: [2, 2, 5, 24], gap: 8 } }, { outGap: 16 }),
+  ...known("on odd gaps, known scale", [2, 2, 5, 12], { x: { dims: [2, 2, 5, 12], gap: 5 } }, { outGap: 9 }),
+  ...known("x f16, known scale", [1, 2, 9, 320], { x: { dims: [1, 2, 9, 320], dtype: "f16" } }),
+  ...known("x bf16, known scale", [1, 2, 9, 64], { x: { dims: [1, 2, 9, 64], dtype: "bf16" } }),
+  ...known("scale of frames, shift of tokens, known scale", [2, 3, 5, 16], {
+    scale: [2, 3, 1, 16],
+    shift: [1, 1, 5, 16],
+  }),
+  ...known("numbers beyond the range of a known scale", [1, 2, 9, 64], {}, { scale: 0.002 }),
+  ...known("zeros, known scale", [1, 1, 3, 16], {
+    x: { dims: [1, 1, 3, 16], fill: { values: [0] } },
+    bias: { dims: [16], fill: { values: [0] } },
+  }),
+];
+
 /** The norm before a linear layer of SVD, timed in one type. */
 const bench = (name: string, x: number[]): Case => ({
   name,
@@ -55,10 +89,12 @@ export default defineCases(layerNormQ8, {
     ...both("x f16", [1, 2, 9, 320], { x: { dims: [1, 2, 9, 320], dtype: "f16" } }),
     ...both("x bf16", [1, 2, 9, 64], { x: { dims: [1, 2, 9, 64], dtype: "bf16" } }),
     ...lengths,
+    ...knownScales,
   ],
   bench: [
     bench("svd-xt.unet.down0.attn0.spatial.norm1", [2, 25, 9216, 320]),
     bench("svd-xt.unet.down2.attn0.spatial.norm1", [2, 25, 576, 1280]),
+    ...known("svd-xt.unet.down0.attn0.spatial.norm1, known scale", [2, 25, 9216, 320]),
     // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
     ...both("one-core.tokens of 640", [1, 1, 4608, 640]),
   ],

@@ -1,5 +1,5 @@
-// layer_norm_q8: rows are kept in registers as layer_norm does it, their largest magnitude is found there, and codes are written: a byte
-// for each number.
+// layer_norm_q8: rows are kept in registers as layer_norm does it, their largest magnitude is found there unless their scale
+// is given, and codes are written: a byte for each number.
 // Symbols: layer_norm_q8_<dtype>_l<lanes>c<chunks>, layer_norm_q8_<dtype>_block; dtype: of x.
 #include "../../device/token_norm.cuh"
 

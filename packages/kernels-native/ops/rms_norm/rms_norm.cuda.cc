@@ -7,7 +7,7 @@ namespace vd {
 cuda::Candidates rms_norm_cuda_variants(const RmsNormArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   const Tensor absent;
-  cuda::add_token_norm({a.x, a.weight, absent, a.scale, a.shift, a.y, absent, a.eps}, "rms_norm", device, out);
+  cuda::add_token_norm({a.x, a.weight, absent, a.scale, a.shift, absent, a.y, absent, a.eps}, "rms_norm", device, out);
   return out;
 }
 

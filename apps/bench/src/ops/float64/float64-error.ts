@@ -15,7 +15,7 @@ interface Sampler {
   take(call: FullCall): SampledCall[];
   /** What the op is without rounding to 8 bits; undefined where it does not round. */
   unrounded?: OpId | "operand";
-  /** Of results in codes: what they are multiples of, an operand or a result for each token. */
+  /** Of results in codes: what they are multiples of, an operand or a result for each token; the operand wherever it is given. */
   scale?: "yScale" | "scales";
 }
 
@@ -102,7 +102,8 @@ export function exactResult(
   const calls = sampler.take(stored);
   if (calls.length === 0) return undefined;
   const own = computeSampled(stored, op, calls);
-  const { unrounded, scale } = sampler;
+  const { unrounded } = sampler;
+  const scale = stored.operands.yScale ? "yScale" : sampler.scale;
   const exact = {
     op,
     own,

@@ -31,6 +31,7 @@ TokenNormParams make_params(const TokenNormOperands& o) {
   p.weight = o.weight.data;
   p.bias = o.bias.data;
   p.y = o.y.data;
+  p.yScale = o.yScale.as<const float>();
   p.scales = o.scales.as<float>();
   p.scalesPitch = o.scales.pitch;
   p.isInt8 = o.y.dtype == DType::i8;

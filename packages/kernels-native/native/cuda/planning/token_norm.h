@@ -11,6 +11,7 @@ struct TokenNormOperands {
   const Tensor& bias;
   const Tensor& scale;
   const Tensor& shift;
+  const Tensor& yScale;  // of results in 8 bits, where it is known before
   const Tensor& y;
   const Tensor& scales;  // of results in 8 bits
   float eps;

@@ -33,21 +33,33 @@ export function quantize(c: ExportContext, { inputs, outputs, attrs, output, nam
   writeScales(c, outputs.scales, scales);
 }
 
+/** The one known scale of a result in codes, [1, 1] in float32. */
+const knownScale = (c: ExportContext, { inputs, name }: NamedRow): string =>
+  c.widened(c.read(inputs.yScale!, name).rows());
+
 /** The codes of a result that one known scale belongs to. x: [·, C] in the model's type. */
-export function writeWithKnownScale(c: ExportContext, { inputs, output, name }: NamedRow, x: string): void {
-  const scale = c.widened(c.read(inputs.yScale!, name).rows());
-  writeCodes(c, output, coded(c, c.widened(x), scale, output.dtype as CodeType));
+export function writeWithKnownScale(c: ExportContext, row: NamedRow, x: string): void {
+  writeCodes(c, row.output, coded(c, c.widened(x), knownScale(c, row), row.output.dtype as CodeType));
 }
 
 /** group_norm, then codes with the given scale. */
 export const groupNormQ8 = (c: ExportContext, row: NamedRow): void =>
   writeWithKnownScale(c, row, groupNormOf(c, row).rows());
 
-/** layer_norm, then codes with a scale for each token. */
+/** Notes one scale, [1, 1] in float32, as that of every token, if scales are asked for. */
+function writeForEveryToken(c: ExportContext, scales: Tensor | undefined, scale: string): void {
+  if (!scales) return;
+  const grid = c.writer.node("Unsqueeze", [scale, c.writer.ints([0, 1])]);
+  writeScales(c, scales, c.writer.node("Expand", [grid, c.sizes.shape(scales.dims, [3], false)]));
+}
+
+/** layer_norm, then codes with the given scale or one for each token. */
 export function layerNormQ8(c: ExportContext, row: NamedRow): void {
   const normed = c.widened(layerNormOf(c, row));
   const type = row.output.dtype as CodeType;
-  const scales = scalesOf(c, normed, [1], type);
+  const known = row.inputs.yScale && knownScale(c, row);
+  const scales = known ?? scalesOf(c, normed, [1], type);
   writeCodes(c, row.output, coded(c, normed, scales, type));
-  writeScales(c, row.outputs.scales, scales);
+  if (known) writeForEveryToken(c, row.outputs.scales, known);
+  else writeScales(c, row.outputs.scales, scales);
 }
