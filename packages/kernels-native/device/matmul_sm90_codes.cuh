@@ -2,8 +2,9 @@
 // nobody reads two to round them.
 //
 // Sums come from the tensor cores as they are; scales of rows and columns, that of the codes and the biases meet in a product and a
-// multiply-add for each sum, in the latter alone where all rows and all columns share their scales. Of 16 columns a thread of a quad has four, two and two; two exchanges within the quad give it four that lie beside each
-// other, a word of a row of 16 bytes, and the copy engine stores rows of 64.
+// multiply-add for each sum, in the latter alone where all rows and all columns share their scales. Of 16 columns a thread of a quad has
+// four, two and two; two exchanges within the quad give it four that lie beside each other, a word of a row of 16 bytes, and the copy
+// engine stores rows of 64.
 #pragma once
 #include "matmul_sm90_scaled.cuh"
 #include "matmul_sm90_staged.cuh"
@@ -31,7 +32,8 @@ __device__ __forceinline__ uint32_t matmul_code_word(uint32_t codes) {
   return __byte_perm(first, second, lane & 2 ? 0x7632 : 0x5410);
 }
 
-/** Two codes of values, in steps of the codes, times their gates' activations: of float8 by pairs of float16, which are exact enough for it. */
+/** Two codes of values, in steps of the codes, times their gates' activations: of float8 by pairs of float16, which are exact enough for
+ * it. */
 template <class Config> __device__ __forceinline__ uint32_t matmul_gated_codes(float2 value, float2 gate) {
   const auto function = [](auto x) { return Config::kSwiglu ? doubled_silu(x) : doubled_gelu(x); };
   if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
@@ -46,7 +48,8 @@ template <class Config> __device__ __forceinline__ uint32_t matmul_gated_codes(f
 }
 
 /** The numbers that two neighbouring sums stand for. kUniform: `column` has the row's scale in it. */
-template <bool kUniform, class Sum> __device__ __forceinline__ float2 matmul_numbers(const Sum* sums, float row, float2 column, float2 bias) {
+template <bool kUniform, class Sum>
+__device__ __forceinline__ float2 matmul_numbers(const Sum* sums, float row, float2 column, float2 bias) {
   const float2 v = make_float2(matmul_float(sums[0]), matmul_float(sums[1]));
   if constexpr (kUniform) return make_float2(fmaf(v.x, column.x, bias.x), fmaf(v.y, column.y, bias.y));
   else return make_float2(fmaf(v.x * row, column.x, bias.x), fmaf(v.y * row, column.y, bias.y));

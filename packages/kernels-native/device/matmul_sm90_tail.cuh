@@ -71,8 +71,8 @@ template <class Config> __device__ __forceinline__ float matmul_value_scale(cons
   else return e.outScale;
 }
 
-/** This warpgroup's tile of valueScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates; unscaled in front of an
- *  activation), and of columns' scales behind them. Returns whether the frame bias is in it, or absent. */
+/** This warpgroup's tile of valueScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates; unscaled in front of
+ * an activation), and of columns' scales behind them. Returns whether the frame bias is in it, or absent. */
 template <class Config>
 __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile, float valueScale) {
   using T = typename Config::T;

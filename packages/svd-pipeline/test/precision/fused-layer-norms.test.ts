@@ -1,5 +1,5 @@
-import { type Device, openDevice } from "@vd/kernels-native";
-import { type GraphOptions, layoutGraph } from "@vd/tensor";
+import { countOf, type Device, OPS, openDevice } from "@vd/kernels-native";
+import { type GraphOptions, layoutGraph, type Row, type Tensor } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { makeModels } from "../../src/opening/models";
 import { type ObservedLayer, observedUnet } from "../../src/precision/calibration/observe-layers";
@@ -32,6 +32,16 @@ function layoutWith(more: Partial<StageShape>, options: GraphOptions = {}, recor
 
 type Ops = { graph: { rows: readonly { op: string }[] } };
 const count = ({ graph }: Ops, op: string) => graph.rows.filter((row) => row.op === op).length;
+
+/** Operands and results of a row by name. */
+function operandsOf({ op, inputs, outputs }: Row): Record<string, Tensor | undefined> {
+  const names = (of: object) => Object.keys(of);
+  const entries = [
+    ...names(OPS[op].inputs).map((name, i) => [name, inputs[i]] as const),
+    ...names(OPS[op].outputs).map((name, i) => [name, outputs[i]] as const),
+  ];
+  return Object.fromEntries(entries);
+}
 
 describe("LayerNorms of the UNet", () => {
   it("are part of the layers that read them where tokens have 320 channels", () => {
@@ -93,6 +103,33 @@ describe("LayerNorms of the UNet", () => {
     const fused = ops(true).flatMap((op) => (op === "layer_norm_linear" ? ["layer_norm", "linear"] : [op]));
     expect(ops(true)).toEqual(expect.arrayContaining(["layer_norm_q8", "layer_norm_linear"]));
     expect(fused).toEqual(ops(false));
+  });
+
+  it("round with one scale for all tokens in float8, with one for each in integers", async () => {
+    const device = openDevice("cpu", { threads: 1 });
+    const scalesOf = async (precision: "fp8" | "int8") => {
+      const layers = { precision, calibration: "none" } as const;
+      const eightBits = await openEightBits({ components, layers, device, denoiser: undefined });
+      const { rows } = layoutWith({ fusedLayerNorm: true }, {}, modelsWithLayers(models, eightBits)).graph;
+      const norms = rows.filter(({ op }) => op === "layer_norm_q8").map(operandsOf);
+      // Values and gates of four times the channels each.
+      const gated = rows
+        .filter(({ op }) => op.startsWith("linear_q8"))
+        .map(operandsOf)
+        .filter(({ weight }) => weight!.dims[0] === 8 * weight!.dims[1]!);
+      expect(norms.length).toBeGreaterThan(2 * TRANSFORMERS);
+      // Those of integers that nobody asks for codes stay in 16 bits at the level with 320 channels.
+      expect(gated).toHaveLength(3 * (precision === "fp8" ? TRANSFORMERS : TRANSFORMERS - OF_320_CHANNELS));
+      return {
+        norms: norms.map(({ yScale, scales }) => [yScale !== undefined, scales !== undefined]),
+        gated: gated.map(({ xScale, weightScale }) => [countOf(xScale!.dims), countOf(weightScale!.dims)]),
+      };
+    };
+    const [floats, integers] = [await scalesOf("fp8"), await scalesOf("int8")];
+    expect(new Set(floats.norms.map(String))).toEqual(new Set(["true,false"]));
+    expect(new Set(floats.gated.map(String))).toEqual(new Set(["1,1"]));
+    expect(new Set(integers.norms.map(String))).toEqual(new Set(["false,true"]));
+    expect(integers.gated.every(([tokens, rows]) => tokens! > 1 && rows! > 1)).toBe(true);
   });
 });
 
