@@ -295,7 +295,8 @@ const PARTS = { per: optional(oneOfThese(["tensor", "row", "block"] satisfies Sc
  * A weight as `linear_q8` and `conv_q8` take it, rounded as `quantize` does it. It is made when a plan that uses it is loaded.
  *
  * weight: packed, [K, …] in a float type, e.g. from {@link Weights}. per: what has a scale of its own, rows unless told otherwise; blocks
- * are for linear layers. One scale of all suits float8, which has the same precision over a range of 2^15. change: what happens to each row in float32 before it is rounded.
+ * are for linear layers. One scale of all suits float8, which has the same precision over a range of 2^15. change: what happens to each row
+ * in float32 before it is rounded.
  *
  * @example
  * ```ts
