@@ -26,6 +26,8 @@ const REGISTER_SHAPES = [
 ] as const;
 /** Widths of products of 8-bit operands, both in shared memory with their reductions contiguous, as is all that there is. */
 const QUANTIZED_WIDTHS = [32, 64, 128, 160, 192, 256];
+/** Widths of products of float8 in shared memory that are added up in float16: attention's scores. */
+const QUANTIZED_HALF_WIDTHS = [128];
 /** Widths of products of float8 with a in registers: attention's values with a column of ones. */
 const QUANTIZED_REGISTER_WIDTHS = [72];
 /** Widths of products of float32 numbers of which the tensor cores read 19 bits, with a in registers. */
@@ -40,7 +42,7 @@ const QUANTIZED_TYPES = {
 };
 
 const HEAD = `// Generated from tooling/generate/wgmma by \`pnpm gen\`. Do not edit.
-// Warpgroup matrix products, accumulators of 32 bits. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
+// Warpgroup matrix products. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -56,11 +58,13 @@ template <int kPending> __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/** d[64, kWidth] (+)= a[64, 32 bytes] · b[32 bytes, kWidth]; a and b in shared memory; accumulate 0 overwrites d.
+/** d[64, kWidth] (+)= a[64, 32 bytes] · b[32 bytes, kWidth] with sums of 32 bits; a and b in shared memory; accumulate 0 overwrites d.
  *  kTransposeB: b lies with its columns contiguous. */
 template <class T, int kWidth, int kTransposeB> struct Wgmma;
 /** The same with a in registers. */
 template <class T, int kWidth, int kTransposeB> struct WgmmaRegisters;
+/** Like Wgmma, with sums of float16, those of two neighbouring columns in a register. */
+template <class T, int kWidth, int kTransposeB> struct WgmmaHalfSums;
 `;
 
 const TAIL = "\n}  // namespace vd::device::ptx\n";
@@ -98,6 +102,22 @@ template <> struct Wgmma<${type}, ${width}, 0> {
         "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 2}, 0;\\n"
         "wgmma.mma_async.sync.aligned.m64n${width}k32.${ptxSum}.${ptx}.${ptx} {${accumulators(n)}}, %${n}, %${n + 1}, p${factors};\\n}"
         : ${constraints(n, constraint)}
+        : "l"(a), "l"(b), "r"(accumulate));
+  }
+};
+`;
+}
+
+/** One instruction with float8 operands in shared memory and sums in float16. */
+function quantizedHalfProduct(width: number): string {
+  const n = width / 4;
+  return `
+template <> struct WgmmaHalfSums<__nv_fp8_e4m3, ${width}, 0> {
+  static __device__ __forceinline__ void run(uint32_t (&d)[${n}], uint64_t a, uint64_t b, int accumulate) {
+    asm volatile(
+        "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 2}, 0;\\n"
+        "wgmma.mma_async.sync.aligned.m64n${width}k32.f16.e4m3.e4m3 {${accumulators(n)}}, %${n}, %${n + 1}, p, 1, 1;\\n}"
+        : ${constraints(n, "+r")}
         : "l"(a), "l"(b), "r"(accumulate));
   }
 };
@@ -147,6 +167,7 @@ export function files(): GeneratedFile[] {
   ]);
   for (const type of ["__nv_fp8_e4m3", "int8_t"] as const)
     products.push(...QUANTIZED_WIDTHS.map((width) => quantizedProduct(type, width)));
+  products.push(...QUANTIZED_HALF_WIDTHS.map(quantizedHalfProduct));
   products.push(...QUANTIZED_REGISTER_WIDTHS.map((width) => plainRegisterProduct("__nv_fp8_e4m3", "e4m3", 32, width)));
   products.push(...TF32_REGISTER_WIDTHS.map((width) => plainRegisterProduct("float", "tf32", 8, width)));
   return [[join(ROOT, "packages/kernels-native/device/ptx/wgmma.cuh"), HEAD + products.join("") + TAIL]];

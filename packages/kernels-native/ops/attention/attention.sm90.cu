@@ -55,7 +55,7 @@ __device__ __forceinline__ void issue_values(float (&out)[kOutputs], const uint3
   ptx::wgmma_commit();
 }
 
-/** The largest scores of this thread's two rows, over all threads that have parts of them. */
+/** The largest scores of each of this thread's two rows among its own keys. */
 __device__ __forceinline__ void largest(const float (&scores)[64], float (&best)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -68,10 +68,6 @@ __device__ __forceinline__ void largest(const float (&scores)[64], float (&best)
     }
     best[r] = fmaxf(even, odd);
   }
-#pragma unroll
-  for (int step = 1; step <= 2; step <<= 1)
-#pragma unroll
-    for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], step));
 }
 
 /** Scores of keys that there are not, in the last block. */
@@ -150,6 +146,7 @@ template <class T, int kDim> __device__ __forceinline__ void consume(const Atten
     mask_scores(scores, p.seqK);
     float maxima[2];
     largest(scores, maxima);
+    largest_of_quad(maxima);
     soften(maxima, scores, p.scale);
     pack_probabilities<T>(probabilities, scores);
     if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);

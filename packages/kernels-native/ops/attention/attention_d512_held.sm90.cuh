@@ -155,8 +155,6 @@ __device__ __forceinline__ bool soften(const AllKeys& keys, d512::Softmax& state
     best[r] = scores[2 * r];
 #pragma unroll
     for (int n = 0; n < 4; ++n) best[r] = fmaxf(best[r], fmaxf(scores[4 * n + 2 * r], scores[4 * n + 2 * r + 1]));
-    best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], 1));
-    best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], 2));
   }
   const float unit = keys.unit();
   const bool raised = raise_maxima(state.max, best, unit, factors);

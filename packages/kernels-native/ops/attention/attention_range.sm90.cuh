@@ -189,10 +189,6 @@ __device__ __forceinline__ bool range_soften(RangeState& state, float (&scores)[
     }
     best[r] = fmaxf(even, odd);
   }
-#pragma unroll
-  for (int step = 1; step <= 2; step <<= 1)
-#pragma unroll
-    for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], step));
   const bool raised = raise_maxima<true>(state.maxima, best, scale, factors);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {

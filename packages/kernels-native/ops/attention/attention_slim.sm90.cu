@@ -81,23 +81,12 @@ __device__ __forceinline__ void largest(const float (&scores)[32], float (&best)
   }
 }
 
-/** The same among the keys of all threads that have parts of the rows. */
-__device__ __forceinline__ void largest_of_row(float (&best)[2]) {
-#pragma unroll
-  for (int step = 1; step <= 2; step <<= 1)
-#pragma unroll
-    for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], step));
-}
-
 /** Takes larger maxima where a thread of the warp has scores that exceed theirs by more than the slack. Returns whether; factors: what
  *  outputs so far must be multiplied with. */
 __device__ __forceinline__ bool raise(SlimState& state, const float (&scores)[32], float scale, float (&factors)[2]) {
   float best[2];
   largest(scores, best);
-  const bool exceeds = (best[0] - state.maxima[0]) * scale > kMaximumSlack || (best[1] - state.maxima[1]) * scale > kMaximumSlack;
-  if (!__any_sync(0xffffffffu, exceeds)) return false;
-  largest_of_row(best);
-  raise_maxima(state.maxima, best, scale, factors);
+  if (!raise_maxima(state.maxima, best, scale, factors)) return false;
 #pragma unroll
   for (int r = 0; r < 2; ++r) state.sums[r] *= factors[r];
   return true;
@@ -190,7 +179,7 @@ template <class Config> __device__ __forceinline__ void consume(const AttentionS
     release_keys();
     mask_scores(scores, p.seqK);
     largest(scores, state.maxima);
-    largest_of_row(state.maxima);
+    largest_of_quad(state.maxima);
     soften(state, scores, p.scale);
     pack_probabilities<T>(probabilities, scores);
     if (kSlimKeys < p.seqK) await_keys();

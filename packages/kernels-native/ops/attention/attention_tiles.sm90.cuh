@@ -44,10 +44,12 @@ __device__ __forceinline__ AttentionShared attention_shared(const uint8_t* dynam
   constexpr int kStages = Tiles::kStages;
   AttentionShared s;
   s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.qFull = shared_address(barriers);
+  // As if unknown: the compiler would find them anew before each product.
+  asm volatile("" : "+r"(s.q), "+r"(s.qFull));
   s.k = s.q + Tiles::kQBytes;
   s.v = s.k + kStages * Tiles::kTileBytes;
   s.rest = s.v + kStages * Tiles::kTileBytes;
-  s.qFull = shared_address(barriers);
   s.qEmpty = s.qFull + 8;
   s.kFull = s.qFull + 16;
   s.kEmpty = s.kFull + 8 * kStages;

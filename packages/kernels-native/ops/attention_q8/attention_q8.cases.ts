@@ -45,6 +45,24 @@ export default defineCases(attentionQ8, {
       attrs: { heads: 2, scale: 0.125 },
       outGap: 8,
     },
+    ...KINDS.map((kind) => ({
+      name: `scores next to zero, ${kind.scores} and ${kind.values}`,
+      inputs: {
+        q: { dims: [1, 1, 40, 64], fill: { mean: 0, deviation: 1e-3 } },
+        k: [1, 1, 140, 64],
+        v: [1, 1, 140, 64],
+      },
+      attrs: { heads: 1, scale: 0.125, ...kind },
+    })),
+    ...KINDS.slice(0, 2).map((kind) => ({
+      name: `scores far apart, ${kind.scores} and ${kind.values}`,
+      inputs: {
+        q: { dims: [1, 1, 200, 64], fill: { mean: 0, deviation: 2.5 } },
+        k: { dims: [1, 1, 1400, 64], fill: { mean: 0, deviation: 2.5 } },
+        v: [1, 1, 1400, 64],
+      },
+      attrs: { heads: 1, scale: 0.125, ...kind },
+    })),
     {
       name: "scores that rise and fall",
       inputs: {

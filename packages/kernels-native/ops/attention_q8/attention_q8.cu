@@ -53,7 +53,7 @@ template <int kWidth> __device__ __forceinline__ void head_codes(const Attention
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) found = side.keepsNan ? larger_or_nan(found, fabsf(v[i])) : fmaxf(found, fabsf(v[i]));
   });
-  const float scale = head_code_scale(max_block(found), side.isInt8), inverse = __frcp_rn(scale);
+  const float scale = side.shrink * head_code_scale(max_block(found), side.isInt8), inverse = __frcp_rn(scale);
   if (threadIdx.x == 0) side.scales[blockIdx.x] = scale;
   if (side.order == CodeOrder::rows) {
     uint8_t* codes = side.codes + static_cast<int64_t>(frame) * side.rows * p.heads * p.dim + head * p.dim;

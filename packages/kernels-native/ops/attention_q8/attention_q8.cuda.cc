@@ -30,7 +30,7 @@ void hold_heads(const AttentionQ8Args& a, const AttentionCodesParams& p, int64_t
   launch.sharedBytes = static_cast<uint32_t>(cuda::ceil_div(cuda::ceil_div(rows, launch.cluster), kQ8Keys) * 64 * kQ8Keys);
 }
 
-/** The launch that makes codes and scales. transposed: values as the Hopper kernel takes them. */
+/** The launch that makes codes and scales. transposed: as the Hopper kernel takes them. */
 cuda::Launch codes_launch(const AttentionQ8Args& a, bool transposed, Places& places) {
   AttentionCodesParams p{};
   p.heads = static_cast<int32_t>(a.heads);
@@ -49,6 +49,7 @@ cuda::Launch codes_launch(const AttentionQ8Args& a, bool transposed, Places& pla
     side.rows = static_cast<int32_t>(x.dim(2));
     side.frames = static_cast<int32_t>(x.dim(0) * x.dim(1));
     side.isInt8 = i < 2 && a.scores == AttentionScores::i8;
+    side.shrink = i < 2 && transposed && !side.isInt8 ? kQ8ScoreShrink : 1.0f;
     side.keepsNan = i == 1 && !side.isInt8;
     side.order = i == 2 && transposed ? CodeOrder::transposed : CodeOrder::rows;
     side.paddedRows = static_cast<int32_t>(side.order == CodeOrder::rows ? side.rows : cuda::round_up(side.rows, kQ8Keys));
@@ -130,18 +131,20 @@ cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& dev
   variant.launches.push_back(codes_launch(a, true, places));
   AttentionQ8Params p = make_params(a);
   const int64_t frames = a.q.dim(0) * a.q.dim(1), keyFrames = a.k.dim(0) * a.k.dim(1);
-  p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, kQ8Queries));
+  const int queries = q8_queries(p.isInt8);
+  p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, queries));
   p.numTiles = static_cast<int32_t>(p.numQTiles * a.heads * frames);
   cuda::Launch launch;
   launch.symbol = std::string("attention_q8_sm90_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
-  launch.block = 384;
+  launch.block = static_cast<uint32_t>(queries / 64 + 1) * 128;
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
-  launch.sharedBytes = 2 * kQ8Queries * 64 + 4 * (kQ8Keys * 64 + 72 * kQ8Keys) + 1024;  // two of Q; four of K and of V with ones
+  launch.sharedBytes = 2 * queries * 64 + 4 * (kQ8Keys * 64 + 72 * kQ8Keys) + 1024;  // two of Q; four of K and of V with ones
   launch.set_params(p);
   const auto channels = static_cast<uint64_t>(a.q.channels());
   const uint64_t padded = cuda::round_up(p.seqK, kQ8Keys);
   launch.maps.push_back(codes_map(offsetof(AttentionQ8Params, q), places.codes[0],
-                                  {channels, static_cast<uint64_t>(p.seqQ), static_cast<uint64_t>(frames), 1}, 64, kQ8Queries));
+                                  {channels, static_cast<uint64_t>(p.seqQ), static_cast<uint64_t>(frames), 1}, 64,
+                                  static_cast<uint32_t>(queries)));
   launch.maps.push_back(codes_map(offsetof(AttentionQ8Params, k), places.codes[1],
                                   {channels, static_cast<uint64_t>(p.seqK), static_cast<uint64_t>(keyFrames), 1}, 64, kQ8Keys));
   launch.maps.push_back(

@@ -88,7 +88,7 @@ template <class T> __device__ __forceinline__ void codes_held(const AttentionCod
   float found = 0.0f;
 #pragma unroll
   for (int j = 0; j < kQ8HeldRuns; ++j) found = largest_of_run<T>(held[j], found, side.keepsNan);
-  const float scale = head_code_scale(max_cluster(max_block(found, side.keepsNan && found == INFINITY)), side.isInt8);
+  const float scale = side.shrink * head_code_scale(max_cluster(max_block(found, side.keepsNan && found == INFINITY)), side.isInt8);
   const float inverse = __frcp_rn(scale);
   ptx::cluster_arrive();  // a block may not leave while others still read its largest
   if (rank == 0 && threadIdx.x == 0) side.scales[item] = scale;

@@ -8,8 +8,12 @@ namespace vd::device {
 
 /** Keys of a block on Hopper; transposed values are padded to a multiple of it. */
 inline constexpr int kQ8Keys = 128;
-/** Queries of a block on Hopper. */
-inline constexpr int kQ8Queries = 128;
+/** Queries of a block on Hopper: 64 to a warpgroup, of which integers, whose sums take twice the registers, leave room for one less. */
+constexpr int q8_queries(bool isInt8) { return isInt8 ? 128 : 192; }
+/** How much smaller float8 codes of queries and keys are on Hopper than they could be: 448 / 16 = 28, so that sums of 64 products of two
+ *  are below float16's 65,504. They have the bits of the largest codes but for the exponent, and for those 1,792 times below the largest.
+ */
+inline constexpr float kQ8ScoreShrink = 16.0f;
 
 /** On Hopper a cluster holds a head's rows in registers while it looks for their largest magnitude: blocks of 1024 threads, each with
  *  up to kQ8HeldRuns runs of eight channels of different rows. */
@@ -28,6 +32,7 @@ struct AttentionCodesSide {
   float* scales;        // [frames, heads]
   int64_t pitch;
   int32_t rows, paddedRows, frames;
+  float shrink;         // what the scale is multiplied with: codes are smaller by it
   int32_t isInt8;
   int32_t keepsNan;     // a NaN makes the scale of its head NaN: of keys, which all results of the head depend on
   CodeOrder order;

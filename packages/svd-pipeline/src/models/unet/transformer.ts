@@ -67,36 +67,47 @@ function crossPart(w: Weights, config: TransformerConfig, shared: SharedConditio
   };
 }
 
-/** Self-attention within frames, cross-attention, feed-forward. x: [B,F,S,C] → the same shape.
+/** Self-attention within frames, cross-attention, feed-forward, plus frameBias [1,F,C] if given. x: [B,F,S,C] → the same shape.
  *  Source: huggingface/diffusers@58eb52c models/attention.py BasicTransformerBlock. */
 function spatialBlock(
   w: Weights,
   config: TransformerConfig,
   shared: SharedConditioning,
-): Module<[x: Tensor, c: Conditioning]> {
+): Module<[x: Tensor, c: Conditioning, frameBias?: Tensor]> {
   const { channels, heads } = config;
   const norm1 = layerNorm(w.at("norm1"), { channels });
   const attention = selfAttention(w.at("attn1"), { channels, heads });
   const cross = crossPart(w, config, shared);
   const norm3 = layerNorm(w.at("norm3"), { channels });
   const feed = feedForward(w.at("ff"), { channels });
-  return (g, x, conditioning) => {
+  return (g, x, conditioning, frameBias) => {
     const attended = attention(g, norm1(g, x), "space", { residual: x, frameBias: cross.bias(conditioning) });
     const h = cross.attend(g, attended, conditioning);
-    const y = feed(g, norm3(g, h), { residual: h });
-    g.tap(w.path, y);
+    const y = feed(g, norm3(g, h), { residual: h, frameBias });
+    // Each layer calls the norm that it reads, which a graph may then record as one op with it.
+    g.tap(w.path, frameBias ? () => feed(g, norm3(g, h), { residual: h }) : y);
     return y;
   };
 }
 
-/** Feed-forward, attention over frames, cross-attention, feed-forward, blended with `spatial` by α.
- *  x: [B,F,S,C], spatial: the same shape → α · spatial + (1 − α) · block(x).
+/** What a temporal block's results are blended with. */
+interface Blend {
+  /** [B,F,S,C]. */
+  spatial: Tensor;
+  /** The share of `spatial`; the block has the rest. */
+  alpha: number;
+  /** [1,F,C], added to the block's results before they are blended. */
+  frameBias?: Tensor | undefined;
+}
+
+/** Feed-forward, attention over frames, cross-attention, feed-forward, blended with `spatial`.
+ *  x: [B,F,S,C] → α · spatial + (1 − α) · (block(x) + frameBias).
  *  Source: huggingface/diffusers@58eb52c models/attention.py TemporalBasicTransformerBlock. */
 function temporalBlock(
   w: Weights,
   config: TransformerConfig,
   shared: SharedConditioning,
-): Module<[x: Tensor, spatial: Tensor, alpha: number, c: Conditioning]> {
+): Module<[x: Tensor, blend: Blend, c: Conditioning]> {
   const { channels, heads } = config;
   const normIn = layerNorm(w.at("norm_in"), { channels });
   const feedIn = feedForward(w.at("ff_in"), { channels });
@@ -105,16 +116,16 @@ function temporalBlock(
   const cross = crossPart(w, config, shared);
   const norm3 = layerNorm(w.at("norm3"), { channels });
   const feed = feedForward(w.at("ff"), { channels });
-  return (g, x, spatial, alpha, conditioning) => {
+  return (g, x, { spatial, alpha, frameBias }, conditioning) => {
     const [b, f, s, c] = x.dims as [number, number, number, number];
     const h = feedIn(g, normIn(g, x), { residual: x });
     const attended = attention(g, norm1(g, h), "time", { residual: h, frameBias: cross.bias(conditioning) });
     // Every pixel of every frame sees the same context, so frames and pixels are one row of tokens.
     const crossed = reshape(cross.attend(g, reshape(attended, [b, 1, f * s, c]), conditioning), [b, f, s, c]);
-    // Each layer calls the norm that it reads, which a graph may then record as one op with it.
     g.tap(w.path, () => feed(g, norm3(g, crossed), { residual: crossed }));
     const beta = 1 - alpha;
     return feed(g, norm3(g, crossed), {
+      frameBias,
       outScale: beta,
       residual: crossed,
       residualScale: beta,
@@ -124,8 +135,8 @@ function temporalBlock(
   };
 }
 
-/** The embedding of the frame's number: [1,F,1,C]. */
-function framePositions(w: Weights, channels: number): Module<[numFrames: number, out: Tensor]> {
+/** The embedding of the frame's number, times `factor`: [1,F,1,C]. */
+function framePositions(w: Weights, channels: number, factor = 1): Module<[numFrames: number, out: Tensor]> {
   const embed = embedding(w, { cin: channels, inner: 4 * channels, cout: channels });
   return (g, numFrames, out) => {
     const numbers = g.constant(
@@ -138,9 +149,40 @@ function framePositions(w: Weights, channels: number): Module<[numFrames: number
       width: channels,
       out: g.empty([1, numFrames, channels]),
     });
-    const y = embed(g, reshape(waves, [1, numFrames, 1, channels]), { out });
-    g.tap(w.path, y);
+    const y = embed(g, reshape(waves, [1, numFrames, 1, channels]), { out, outScale: factor });
+    if (factor === 1) g.tap(w.path, y);
     return y;
+  };
+}
+
+/** The largest share α of a spatial block for which frame positions, times α / (1 − α), are sure to stay within float16's range. */
+const LARGEST_SHARE = 255 / 256;
+
+/** Adds frame positions p to what spatial blocks give for temporal ones, and keeps them out of the blend of both. */
+interface Placing {
+  /** x → x + p, by `spatial` at its end, and what the temporal block is blended with. */
+  place(g: Graph, conditioning: Conditioning, spatial: (frameBias?: Tensor) => Tensor): [placed: Tensor, blend: Blend];
+}
+
+/** Only x + p is computed: α · x + (1 − α) · t = α · (x + p) + (1 − α) · (t − p · α / (1 − α)). */
+function placing(w: Weights, channels: number, alpha: number, shared: SharedConditioning): Placing {
+  const scope = w.at("time_pos_embed");
+  const positions = shared.frames.reserve(channels, framePositions(scope, channels));
+  if (alpha > LARGEST_SHARE) {
+    return {
+      place(g, { frames }, spatialBlock) {
+        const spatial = spatialBlock();
+        const frameBias = slotBias(frames, positions);
+        return [g.pointwise({ name: `${w.path}.add_position`, a: spatial, frameBias }), { spatial, alpha }];
+      },
+    };
+  }
+  const removed = shared.frames.reserve(channels, framePositions(scope, channels, -alpha / (1 - alpha)));
+  return {
+    place(_, { frames }, spatialBlock) {
+      const spatial = spatialBlock(slotBias(frames, positions));
+      return [spatial, { spatial, alpha, frameBias: slotBias(frames, removed) }];
+    },
   };
 }
 
@@ -159,17 +201,14 @@ export function spatioTemporalTransformer(
     spatial: spatialBlock(w.at("transformer_blocks").at(i), config, shared),
     temporal: temporalBlock(w.at("temporal_transformer_blocks").at(i), config, shared),
   }));
-  const positions = shared.frames.reserve(channels, framePositions(w.at("time_pos_embed"), channels));
-  const alpha = sigmoid(w.at("time_mixer").scalar("mix_factor"));
+  const { place } = placing(w, channels, sigmoid(w.at("time_mixer").scalar("mix_factor")), shared);
   const projectOut = linear(w.at("proj_out"), { cin: channels, cout: channels });
   return function* (g, x, conditioning) {
-    const frameBias = slotBias(conditioning.frames, positions);
     let h = projectIn(g, tokens(norm(g, x)));
     for (const { spatial, temporal } of layers) {
-      const s = spatial(g, h, conditioning);
+      const [placed, blend] = place(g, conditioning, (frameBias) => spatial(g, h, conditioning, frameBias));
       yield;
-      const placed = g.pointwise({ name: `${w.path}.add_position`, a: s, frameBias });
-      h = temporal(g, placed, s, alpha, conditioning);
+      h = temporal(g, placed, blend, conditioning);
       yield;
     }
     const y = pixels(projectOut(g, h, { residual: tokens(x) }), x.dims[2]!, x.dims[3]!);
