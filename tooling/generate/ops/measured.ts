@@ -51,6 +51,12 @@ function cellsOf(same: readonly Timed[], rates: BenchFile["rates"], float64: rea
   ];
 }
 
+/** Which kernels a report is of, where it says: reports of a few ops stand beside older ones of all. */
+function kernelsOf({ machine }: BenchFile): string[] {
+  const hash = /kernels ([0-9a-f]{8})/.exec(machine.commit ?? "")?.[1];
+  return hash ? [`kernels ${hash}`] : [];
+}
+
 /** What reports say of an op, a section of Markdown for each that has rows of it. */
 export function measuredText(id: string, reports: readonly OpsReport[]): string[] {
   return reports.flatMap(({ path, file }) => {
@@ -69,7 +75,7 @@ export function measuredText(id: string, reports: readonly OpsReport[]): string[
     const reached = ["of a copy's bandwidth", "of the roofline"];
     const heads = ["case", "ms", "launches", "GB/s", "TFLOP/s", ...reached, ...float64, "PyTorch, ms"];
     return [
-      `**${file.machine.device}**, ${file.options.precision}, ${file.createdAt.slice(0, 10)}: the fastest of ours, row by row or as a`,
+      `**${file.machine.device}**, ${file.options.precision}, ${[file.createdAt.slice(0, 10), ...kernelsOf(file)].join(", ")}: the fastest of ours, row by row or as a`,
       `graph, and of PyTorch's. From [${path}](../../${path}).`,
       "",
       `| ${heads.join(" | ")} |`,
