@@ -16,12 +16,13 @@ test("every wgmma function numbers its operands after its accumulators", () => {
   const products = text.split("template <> struct ").slice(1);
   const seen = new Set<string>();
   for (const product of products) {
-    const [name, kind, type, width] = /^(Wgmma|WgmmaRegisters)<(\w+), (\d+), [01]>/.exec(product)!;
+    const [name, kind, type, width] = /^(Wgmma|WgmmaRegisters|WgmmaHalfSums)<(\w+), (\d+), [01]>/.exec(product)!;
     seen.add(name);
-    const { depth, constraint } = TYPES[type!]!;
-    const numAccumulators = Number(width) / 2;
+    const { depth, constraint: ofType } = TYPES[type!]!;
+    const inHalves = kind === "WgmmaHalfSums";
+    const [numAccumulators, constraint] = inHalves ? [Number(width) / 4, "+r"] : [Number(width) / 2, ofType];
     // The matrices, as descriptors or registers, and whether to accumulate.
-    const numOthers = kind === "Wgmma" ? 3 : 6;
+    const numOthers = kind === "WgmmaRegisters" ? 6 : 3;
     const used = [...product.matchAll(/%(\d+)/g)].map(([, number]) => Number(number));
     expect(new Set(used)).toEqual(new Set(Array.from({ length: numAccumulators + numOthers }, (_, i) => i)));
     expect(product.split(`"${constraint}"`)).toHaveLength(numAccumulators + 1);
