@@ -72,7 +72,10 @@ export const PARTS = {
     ],
   },
   "no driver": {
-    run: () => check("driver"),
+    run: () => {
+      removeDll(DRIVER); // of a check that was stopped
+      return check("driver");
+    },
     faults: ({ usable, devices, refused }) => [
       ...(usable || !/^No NVIDIA driver: nvcuda\.dll/.test(devices[1].reason)
         ? [`without a driver: ${devices[1].reason}`]

@@ -55,7 +55,7 @@ export function prepareWindows() {
 }
 
 /** Runs a Windows program in `cwd`. Its output goes through files: node.exe cannot use the pipes that Wine gives it. */
-export function runInWindows(program, words, { cwd, env = {}, timeout = 300_000 }) {
+export function runInWindows(program, words, { cwd, env = {}, timeout = 480_000 }) {
   const paths = ["stdout", "stderr"].map((name) => join(BUILD, `${process.pid}.${name}.txt`));
   const files = paths.map((path) => openSync(path, "w"));
   try {

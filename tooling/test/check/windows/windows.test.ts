@@ -12,7 +12,7 @@ interface Result {
 /** What `pnpm check:windows` finds, or why it cannot look. It downloads nothing here. */
 function checkWindows(): { skipped?: string; results?: Result[] } {
   const words = ["tooling/check/windows/main.mjs", "--cached", "--json"];
-  const { stdout, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8", timeout: 240_000 });
+  const { stdout, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8", timeout: 600_000 });
   const line = stdout.trim().split("\n").at(-1) ?? "";
   if (!line.startsWith("{")) throw new Error(`${stdout}\n${stderr}`);
   return JSON.parse(line);
