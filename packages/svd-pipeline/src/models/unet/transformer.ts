@@ -155,34 +155,32 @@ function framePositions(w: Weights, channels: number, factor = 1): Module<[numFr
   };
 }
 
-/** The largest share α of a spatial block for which frame positions, times α / (1 − α), are sure to stay within float16's range. */
+/** The largest share α of a spatial block whose frame positions are multiplied by α / (1 − α): those of up to 256 stay in float16's range. */
 const LARGEST_SHARE = 255 / 256;
 
-/** Adds frame positions p to what spatial blocks give for temporal ones, and keeps them out of the blend of both. */
-interface Placing {
-  /** x → x + p, by `spatial` at its end, and what the temporal block is blended with. */
-  place(g: Graph, conditioning: Conditioning, spatial: (frameBias?: Tensor) => Tensor): [placed: Tensor, blend: Blend];
-}
+/** Adds frame positions p to what a spatial block gives: returns x + p, which the temporal block reads, and what that is blended with.
+ *  spatialBlock: has the block add a bias at its end. */
+type AddPositions = (
+  g: Graph,
+  conditioning: Conditioning,
+  spatialBlock: (frameBias?: Tensor) => Tensor,
+) => [placed: Tensor, blend: Blend];
 
 /** Only x + p is computed: α · x + (1 − α) · t = α · (x + p) + (1 − α) · (t − p · α / (1 − α)). */
-function placing(w: Weights, channels: number, alpha: number, shared: SharedConditioning): Placing {
+function addPositions(w: Weights, channels: number, alpha: number, shared: SharedConditioning): AddPositions {
   const scope = w.at("time_pos_embed");
   const positions = shared.frames.reserve(channels, framePositions(scope, channels));
   if (alpha > LARGEST_SHARE) {
-    return {
-      place(g, { frames }, spatialBlock) {
-        const spatial = spatialBlock();
-        const frameBias = slotBias(frames, positions);
-        return [g.pointwise({ name: `${w.path}.add_position`, a: spatial, frameBias }), { spatial, alpha }];
-      },
+    return (g, { frames }, spatialBlock) => {
+      const spatial = spatialBlock();
+      const frameBias = slotBias(frames, positions);
+      return [g.pointwise({ name: `${w.path}.add_position`, a: spatial, frameBias }), { spatial, alpha }];
     };
   }
   const removed = shared.frames.reserve(channels, framePositions(scope, channels, -alpha / (1 - alpha)));
-  return {
-    place(_, { frames }, spatialBlock) {
-      const spatial = spatialBlock(slotBias(frames, positions));
-      return [spatial, { spatial, alpha, frameBias: slotBias(frames, removed) }];
-    },
+  return (_, { frames }, spatialBlock) => {
+    const spatial = spatialBlock(slotBias(frames, positions));
+    return [spatial, { spatial, alpha, frameBias: slotBias(frames, removed) }];
   };
 }
 
@@ -201,7 +199,7 @@ export function spatioTemporalTransformer(
     spatial: spatialBlock(w.at("transformer_blocks").at(i), config, shared),
     temporal: temporalBlock(w.at("temporal_transformer_blocks").at(i), config, shared),
   }));
-  const { place } = placing(w, channels, sigmoid(w.at("time_mixer").scalar("mix_factor")), shared);
+  const place = addPositions(w, channels, sigmoid(w.at("time_mixer").scalar("mix_factor")), shared);
   const projectOut = linear(w.at("proj_out"), { cin: channels, cout: channels });
   return function* (g, x, conditioning) {
     let h = projectIn(g, tokens(norm(g, x)));
