@@ -100,6 +100,44 @@ describe("fillNormals", () => {
     }
   });
 
+  test("rounds to float16 over all of its range, on every instruction set", async () => {
+    // The nearest of the numbers that float16 has around a value: steps of 2^-24 below 2^-14.
+    const rounded = (value: number): number => {
+      if (!Number.isFinite(value)) return value;
+      const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
+      const [whole, below] = [value / step, Math.floor(value / step)];
+      const isUp = whole - below > 0.5 || (whole - below === 0.5 && below % 2 !== 0);
+      const near = (below + (isUp ? 1 : 0)) * step;
+      return Math.abs(near) > 65504 ? Math.sign(value) * Number.POSITIVE_INFINITY : near;
+    };
+    for (const scale of [1, 1e-5, 3e-8, 4e4, Number.POSITIVE_INFINITY])
+      for (const isa of isas) {
+        const [unit, values, mean] = [sharedFloats(4000), sharedFloats(4000), sharedFloats(4000).fill(Number.NaN, 3990)];
+        await fillNormals(seeded(), unit, { isa });
+        await fillNormals(seeded(), values, { isa, scale, dtype: "f16", mean });
+        values.slice(0, 3990).forEach((value, i) => {
+          expect(value).toBe(rounded(Math.fround(rounded(unit[i]!) * Math.fround(scale))));
+        });
+        expect(values.subarray(3990).every(Number.isNaN)).toBe(true);
+      }
+  });
+
+  test("gives on several threads what one gives, up to a ragged end", async () => {
+    const mean = sharedFloats(200_005).map((_, i) => (i % 97) / 10);
+    const options = { dtype: "f16", scale: 0.3 } as const;
+    const [together, ragged] = [sharedFloats(200_000), sharedFloats(200_005)];
+    const after = await fillNormals(seeded(), together, { ...options, mean: mean.subarray(0, 200_000) });
+    await fillNormals(seeded(), ragged, { ...options, mean });
+    let state = seeded();
+    for (let at = 0; at < 200_000; at += 20_000) {
+      const [part, its] = [sharedFloats(20_000), mean.subarray(at, at + 20_000)];
+      state = await fillNormals(state, part, { ...options, mean: its });
+      expect(bits(together.subarray(at, at + 20_000))).toEqual(bits(part));
+    }
+    expect(after).toEqual(state);
+    expect(bits(ragged.subarray(0, 199_984))).toEqual(bits(together.subarray(0, 199_984)));
+  });
+
   test("goes on where a state stopped and leaves the one that it was given", async () => {
     const [together, first, second] = [sharedFloats(1600), sharedFloats(640), sharedFloats(960)];
     const state = seeded();

@@ -1,9 +1,19 @@
 #include "normals.h"
 
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
 #include "../core/half.h"
+#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 namespace {
+
+/** Numbers that a thread transforms at a time: whole blocks. */
+constexpr size_t kPart = 1 << 15;
+/** Drawing them is left to one thread, so more of these would wait for it. */
+constexpr int kMostThreads = 4;
 
 /** How far from a word the one lies that it is mixed with. */
 constexpr size_t kShift = 397;
@@ -21,7 +31,6 @@ constexpr uint32_t tempered(uint32_t word) {
 }
 
 float same(float value) { return value; }
-float to_half(float value) { return half_to_float(float_to_half(value)); }
 float to_bfloat16(float value) { return bfloat16_to_float(float_to_bfloat16(value)); }
 
 template <float (*kRound)(float)> void shape_values(float* values, size_t count, const NormalShape& shape) {
@@ -32,8 +41,8 @@ template <float (*kRound)(float)> void shape_values(float* values, size_t count,
   }
 }
 
-void shape_normals(float* values, size_t count, const NormalShape& shape) {
-  if (shape.dtype == DType::f16) return shape_values<to_half>(values, count, shape);
+void shape_normals(const NormalKernels& kernels, float* values, size_t count, const NormalShape& shape) {
+  if (shape.dtype == DType::f16) return kernels.shape_halves(values, static_cast<int64_t>(count), shape.scale, shape.mean);
   if (shape.dtype == DType::bf16) return shape_values<to_bfloat16>(values, count, shape);
   if (shape.scale != 1 || shape.mean != nullptr) shape_values<same>(values, count, shape);
 }
@@ -66,17 +75,46 @@ void MersenneTwister::uniforms(float* values, size_t count) {
   }
 }
 
+namespace {
+
+/** Calls part(begin, end) for all of [0, count), on as many threads as there are for so many numbers. */
+template <class Part> void in_parts(size_t count, const Part& part) {
+  const size_t parts = (count + kPart - 1) / kPart;
+  const auto run = [&](size_t i) { part(i * kPart, std::min(count, (i + 1) * kPart)); };
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  const int threads = static_cast<int>(std::min<size_t>(parts, std::clamp(processors, 1, kMostThreads)));
+  try {
+    if (threads > 1) return ThreadPool(threads).parallel_for(static_cast<int64_t>(parts), [&](int64_t i, int) { run(i); });
+  } catch (const std::system_error&) {
+    // The system has no threads left, and none of the parts was begun.
+  }
+  for (size_t i = 0; i < parts; ++i) run(i);
+}
+
+NormalShape part_of(const NormalShape& shape, size_t begin) {
+  return {shape.scale, shape.mean == nullptr ? nullptr : shape.mean + begin, shape.dtype};
+}
+
+}  // namespace
+
 void fill_normals(MersenneTwister& engine, float* values, size_t count, const NormalShape& shape, Isa isa) {
   const NormalKernels& kernels = normal_kernels_of(isa);
   engine.uniforms(values, count);
-  kernels.box_muller(values, static_cast<int64_t>(count / kNormalBlock));
-  if (count % kNormalBlock != 0) {
-    // A ragged end is drawn anew, over the last block.
-    float* last = values + (count - kNormalBlock);
-    engine.uniforms(last, kNormalBlock);
-    kernels.box_muller(last, 1);
+  if (count % kNormalBlock == 0) {
+    in_parts(count, [&](size_t begin, size_t end) {
+      kernels.box_muller(values + begin, static_cast<int64_t>((end - begin) / kNormalBlock));
+      shape_normals(kernels, values + begin, end - begin, part_of(shape, begin));
+    });
+    return;
   }
-  shape_normals(values, count, shape);
+  in_parts(count, [&](size_t begin, size_t end) {
+    kernels.box_muller(values + begin, static_cast<int64_t>((end - begin) / kNormalBlock));
+  });
+  // A ragged end is drawn anew, over the last block.
+  float* last = values + (count - kNormalBlock);
+  engine.uniforms(last, kNormalBlock);
+  kernels.box_muller(last, 1);
+  in_parts(count, [&](size_t begin, size_t end) { shape_normals(kernels, values + begin, end - begin, part_of(shape, begin)); });
 }
 
 }  // namespace vd::cpu

@@ -42,6 +42,8 @@ struct NormalShape {
 struct NormalKernels {
   /** Blocks of kNormalBlock uniforms in [0, 1) become normals in place, with the same bits in every table. */
   void (*box_muller)(float* values, int64_t numBlocks);
+  /** values become mean + scale · value, each operation rounded to float16. mean: null for none. */
+  void (*shape_halves)(float* values, int64_t count, float scale, const float* mean);
 };
 
 VD_DECLARE_KERNEL_TABLE(NormalKernels, normal_kernels)

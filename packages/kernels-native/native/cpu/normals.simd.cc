@@ -1,4 +1,4 @@
-// Box and Muller's transform of uniforms. Plain loops in double without fused
+// Box and Muller's transform of uniforms, and its results as float16. Plain loops in double without fused
 // operations or a library's functions, which compilers turn into vectors: every instruction set and system gives the same
 // bits. Over all 2^24 uniforms the three functions are the exact ones rounded to float.
 #include "normals.h"
@@ -99,6 +99,36 @@ static void box_muller(float* values, int64_t numBlocks) {
   }
 }
 
-const NormalKernels normal_kernels = {.box_muller = box_muller};
+/** The nearest float16. Without branches, which would not be vectors. */
+static inline float rounded_to_half(float value) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  float size;
+  __builtin_memcpy(&size, &magnitude, sizeof size);
+  // Floats from 1/2 on have the steps of float16 below its normal numbers.
+  size = (size + 0.5f) - 0.5f;
+  uint32_t subnormal;
+  __builtin_memcpy(&subnormal, &size, sizeof subnormal);
+  uint32_t rounded = (magnitude + 0xfffu + ((magnitude >> 13) & 1u)) & ~0x1fffu;
+  rounded = magnitude < 0x38800000u ? subnormal : rounded;
+  rounded = magnitude >= 0x477ff000u ? 0x7f800000u : rounded;
+  rounded = magnitude > 0x7f800000u ? 0x7fc00000u : rounded;
+  rounded |= bits & 0x80000000u;
+  float result;
+  __builtin_memcpy(&result, &rounded, sizeof result);
+  return result;
+}
+
+static void shape_halves(float* values, int64_t count, float scale, const float* mean) {
+  if (mean == nullptr) {
+    for (int64_t i = 0; i < count; ++i) values[i] = rounded_to_half(rounded_to_half(values[i]) * scale);
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = rounded_to_half(mean[i] + rounded_to_half(rounded_to_half(values[i]) * scale));
+  }
+}
+
+const NormalKernels normal_kernels = {.box_muller = box_muller, .shape_halves = shape_halves};
 
 }  // namespace vd::cpu::VD_ISA

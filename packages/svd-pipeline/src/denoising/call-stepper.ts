@@ -23,8 +23,10 @@ export interface CallStepperInput {
   /** At the first noise level, [F,C,h,w]; the result takes their place. */
   latents: Float32Array;
   scratch: Scratch;
-  /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
+  /** Draws unit noise for samplers that add some, [F,h,w,C]. */
   noise(): Promise<Float32Array>;
+  /** Begins to draw what {@link noise} gives next, while the device computes. */
+  drawNoiseAhead?: (() => void) | undefined;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
   /** Of an earlier stepper that this one goes on from, instead of the latents. */
@@ -89,6 +91,7 @@ export class CallStepper implements Stepper {
     if (measures) await plan.write("nextInputScale", [this.inputScale(call + 1)]);
     if (kind !== "skipped") await plan.write("timestep", [sampler.modelTimestep(call)]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise(plan);
+    if (this.drawsNoiseAt(call + 1)) this.input.drawNoiseAhead?.();
     await plan.run({ signal });
     this.input.onCall(kind);
     finiteValues(await plan.readChecked("firstFrame"), step);
@@ -117,10 +120,15 @@ export class CallStepper implements Stepper {
     await this.plan.write("x", await this.toPixels(latents));
   }
 
+  private drawsNoiseAt(call: number): boolean {
+    const { sampler } = this.input;
+    return call < sampler.numModelCalls && sampler.noiseDrawsAt(call);
+  }
+
   private async writeNoise(plan: Plan): Promise<void> {
     const { noise, philox } = this.input;
     if (philox) await plan.write("philox", philox());
-    else await plan.write("noise", await this.toPixels(await noise()));
+    else await plan.write("noise", await noise());
   }
 
   /** The factor of a call's input; after the last call nobody reads the input. */

@@ -1,7 +1,6 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import { type Pausable, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
-import type { Scratch } from "../generation/scratch";
+import { type Pausable, type PlaneDims, pixelsToPlanes, runInSlices } from "@vd/tensor";
 import type { DenoisingPlan, Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
@@ -21,9 +20,10 @@ export interface DeviceStepperInput {
   latents: Float32Array;
   /** Fills the plan's states `x` and `input` from latents [F,C,h,w] and the factor of the next call's input. */
   fill(latents: Float32Array, inputScale: number): Promise<void>;
-  scratch: Scratch;
-  /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
+  /** Draws unit noise for samplers that add some, [F,h,w,C]. */
   noise(): Promise<Float32Array>;
+  /** Begins to draw what {@link noise} gives next, while the device computes. */
+  drawNoiseAhead?: (() => void) | undefined;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
   /** Of an earlier stepper that this one goes on from, instead of the latents. */
@@ -66,15 +66,21 @@ export class DeviceStepper implements Stepper {
       plan.write("coefficients", linear.tables[call]!),
     ]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise();
+    if (this.drawsNoiseAt(call + 1)) this.input.drawNoiseAhead?.();
     await plan.run({ signal });
     // One frame is enough: a value that is not finite in one place makes all values so in the next call.
     finiteValues(await plan.readChecked("firstFrame"), step);
   }
 
+  private drawsNoiseAt(call: number): boolean {
+    const { sampler } = this.input;
+    return call < sampler.numModelCalls && sampler.noiseDrawsAt(call);
+  }
+
   private async writeNoise(): Promise<void> {
     const { plan, noise, philox } = this.input;
     if (philox) await plan.write("philox", philox());
-    else await plan.write("noise", await this.toPixels(await noise()));
+    else await plan.write("noise", await noise());
   }
 
   async denoised(): Promise<Float32Array> {
@@ -101,12 +107,6 @@ export class DeviceStepper implements Stepper {
   private inputScale(call: number): number {
     const { sampler } = this.input;
     return call < sampler.numModelCalls ? sampler.inputScale(call) : 1;
-  }
-
-  private toPixels(planes: Float32Array): Promise<Float32Array> {
-    const { dims, scratch } = this.input;
-    const result = scratch.floats("latents as pixels", planes.length);
-    return this.inSlices(planesToPixels.inPieces(planes, dims, result));
   }
 
   private inSlices<T>(work: Pausable<T>): Promise<T> {

@@ -121,7 +121,8 @@ export async function withCalls<T>(
           planner: new CallPlanner(sampling.sampler, shape.rows, calls.savings),
           measures: calls.savings.changeThreshold > 0,
           philox: isDrawn ? () => noise.philoxForStep() : undefined,
-          noise: () => noise.forStep(),
+          noise: () => noise.pixelsForStep(),
+          drawNoiseAhead: () => noise.drawStepAhead(),
           signal: options.signal,
           onCall: (kind) => {
             run.callsMade[kind]++;

@@ -45,7 +45,7 @@ export function denoiseLatents(run: GenerationRun, begin: Beginning, picture: En
 export async function beginning({ context, noise }: GenerationRun): Promise<Beginning> {
   const after = await context.state?.lastStep();
   if (!after) return { latents: await noise.firstLatents(), after };
-  noise.goOnFrom(after.noise);
+  await noise.goOnFrom(after.noise);
   // The step's own latents take the place of these.
   return { latents: context.scratch.floats("latents", countOf(latentDims(context))), after };
 }
@@ -154,9 +154,10 @@ async function stepperOf(
   const { latents, after } = begin;
   return DeviceStepper.start({
     memory: after?.memory,
-    ...{ plan, states, sampler, linear, latents, fill, dims: latentDims(context), scratch: context.scratch },
+    ...{ plan, states, sampler, linear, latents, fill, dims: latentDims(context) },
     philox: stepNoise === "cuda" ? () => noise.philoxForStep() : undefined,
-    noise: () => noise.forStep(),
+    noise: () => noise.pixelsForStep(),
+    drawNoiseAhead: () => noise.drawStepAhead(),
     signal: context.options.signal,
   });
 }

@@ -33,7 +33,7 @@ export async function denoiseWithinMemory<T>(
       progress.report("denoise", 0, context.sampling.sampler.numSteps, { message });
       context.shape = { ...context.shape, rowsApart: next.rowsApart };
       context.streamBytes = next.streamBytes;
-      noise.goOnFrom(position);
+      await noise.goOnFrom(position);
       Object.assign(run.callsMade, callsMade);
       // What was loaded ahead would be in the way, as would weights that nobody uses.
       await run.loader.dropAhead();

@@ -1,9 +1,10 @@
 import { countOf } from "@vd/kernels-native";
 import type { RgbImage } from "@vd/media";
 import { cast, mul } from "@vd/sampling";
-import { CpuGenerator, mapFloats, PhiloxGenerator, runInSlices } from "@vd/tensor";
+import { CpuGenerator, mapFloats, PhiloxGenerator, planesToPixels, runInSlices } from "@vd/tensor";
 import { isFloatImage } from "../conditioning/float-image";
 import { signedPlanes } from "../conditioning/vae-input";
+import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { type GenerationContext, latentDims } from "./context";
 import { NoiseSource } from "./latent-noise";
 import type { Progress } from "./progress";
@@ -37,6 +38,9 @@ export class GenerationNoise {
   private pictureDrawn: Promise<Float32Array> | undefined;
   /** The first latents, where they are drawn before their turn. */
   private drawn: Promise<Float32Array> | undefined;
+
+  /** A step's noise, where it is drawn before its turn, and how far the drawing had come before it. */
+  private stepDrawn: { from: NoisePosition; pixels: Promise<Float32Array> } | undefined;
 
   /** part: of how many videos the seed's noise is for, and which one this is, from 0. */
   constructor(
@@ -86,15 +90,27 @@ export class GenerationNoise {
     await (this.pictureDrawn ?? this.draw(() => this.source.unitOfPicture(count)));
   }
 
-  /** Begins to draw the first latents while something else is computed. */
+  /** Begins to draw the first latents while something else is computed, and behind them the first step's noise. */
   drawFirstAhead(): void {
+    const { sampling, state } = this.context;
+    // A run that goes on from a step goes on with its noise.
+    const hasFirstStep = state === undefined && sampling.sampler.noiseDrawsAt(0);
     this.drawn = this.drawFirst();
-    this.drawn.catch(() => undefined);
+    this.drawn.then(() => hasFirstStep && this.drawStepAhead()).catch(() => undefined);
+  }
+
+  /** Begins to draw what {@link pixelsForStep} gives next while something else is computed, where work overlaps. */
+  drawStepAhead(): void {
+    if (this.stepDrawn || !this.drawsStepsAhead) return;
+    this.stepDrawn = { from: this.position(), pixels: this.drawPixels() };
+    this.stepDrawn.pixels.catch(() => undefined);
   }
 
   /** Waits for what is drawn ahead, also where it failed: the arrays that it is drawn into are the next generation's. */
   async settled(): Promise<void> {
     await Promise.allSettled([this.pictureDrawn, this.drawn]);
+    // Begins when the first latents are drawn.
+    await this.dropStep();
   }
 
   /** Returns the latents at the first noise level, [F,C,h,w]. */
@@ -109,13 +125,22 @@ export class GenerationNoise {
     return this.draw(async () => this.ownPart(await this.source.unit(this.part.count * count)));
   }
 
-  /** Says how far the drawing has come; no draw may be under way. */
+  /** Draws the unit noise of a step as a device takes it, [F,h,w,C]. What this returned before is overwritten. */
+  pixelsForStep(): Promise<Float32Array> {
+    const ahead = this.stepDrawn;
+    this.stepDrawn = undefined;
+    return ahead?.pixels ?? this.drawPixels();
+  }
+
+  /** Says how far the drawing has come, but for what is drawn ahead for a step; no other draw may be under way. */
   position(): NoisePosition {
+    if (this.stepDrawn) return this.stepDrawn.from;
     return { engine: this.generator.saveState(), philoxOffset: this.stepGenerator.offset };
   }
 
   /** Goes on where another run's drawing stood. */
-  goOnFrom({ engine, philoxOffset }: NoisePosition): void {
+  async goOnFrom({ engine, philoxOffset }: NoisePosition): Promise<void> {
+    await this.dropStep();
     this.generator.restoreState(engine);
     this.stepGenerator.offset = philoxOffset;
   }
@@ -140,6 +165,28 @@ export class GenerationNoise {
   /** Says where a step on the device draws its unit noise: the numbers of {@link forStep}. */
   philoxForStep(): Int32Array {
     return this.stepGenerator.draw(countOf(latentDims(this.context))).words;
+  }
+
+  /** Whether work overlaps, and steps on the device are given numbers of torch's CPU generator. */
+  private get drawsStepsAhead(): boolean {
+    const { sampling, overlap, denoiser } = this.context;
+    const isGiven = sampling.stepNoise === "cpu" && stepsOnDevice(this.context) !== undefined;
+    return overlap && isGiven && denoiser?.kind !== "elsewhere";
+  }
+
+  /** Waits for what is drawn ahead for a step, and forgets it. */
+  private async dropStep(): Promise<void> {
+    await this.stepDrawn?.pixels.catch(() => undefined);
+    this.stepDrawn = undefined;
+  }
+
+  private async drawPixels(): Promise<Float32Array> {
+    const { scratch, options } = this.context;
+    const drawn = scratch.floats("step noise", this.numDrawn);
+    const planes = this.ownPart(await this.draw(() => this.source.scaled(drawn.length, 1, drawn)));
+    const into = scratch.floats("step noise as pixels", planes.length);
+    const work = planesToPixels.inPieces(planes, latentDims(this.context), into);
+    return runInSlices(work, { signal: options.signal, where: "generation" });
   }
 
   private get numDrawn(): number {

@@ -1,6 +1,6 @@
 import { openDevice } from "@vd/kernels-native";
 import { createSampler, linearSteps, type SchedulerConfig } from "@vd/sampling";
-import { layoutGraph, PhiloxGenerator, Plan } from "@vd/tensor";
+import { layoutGraph, PhiloxGenerator, Plan, planesToPixels } from "@vd/tensor";
 import { afterAll, expect, it } from "vitest";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import { stepNeeds } from "../../src/denoising/chosen-sampling";
@@ -8,7 +8,6 @@ import { denoise, type Stepper } from "../../src/denoising/denoise";
 import { DeviceStepper } from "../../src/denoising/device-stepper";
 import { HostStepper, predictByPlan } from "../../src/denoising/host-stepper";
 import { writeStepConstants } from "../../src/denoising/step-constants";
-import { Scratch } from "../../src/generation/scratch";
 import { openModelFolder } from "../../src/opening/folder";
 import { makeModels } from "../../src/opening/models";
 import type { StepNoise } from "../../src/options/choices";
@@ -79,7 +78,8 @@ it.each<[string, SchedulerConfig, StepNoise?]>([
     await loadDenoising(sampleStage(models, SHAPE, stepNeeds({ sampler, linear, stepNoise })!)),
   ];
   const onDevice = await DeviceStepper.start({
-    ...{ plan, sampler, linear, noise, philox, dims: SIZES, latents: latents(), scratch: new Scratch() },
+    ...{ plan, sampler, linear, philox, dims: SIZES, latents: latents() },
+    noise: async () => planesToPixels(await noise(), SIZES, new Float32Array(COUNT)),
     states: { layout: plan.layout, readBytes: (name) => plan.readBytes(name) },
     async fill(first, inputScale) {
       await start.write("latents", first);

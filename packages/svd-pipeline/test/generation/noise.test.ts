@@ -69,6 +69,50 @@ describe("noise for a picture that is not there yet", () => {
   });
 });
 
+describe("noise of a step that is not taken yet", () => {
+  const ancestral = { ...QUICK, sampler: "euler_a" } as const;
+
+  async function stepsOf(ahead: boolean) {
+    const context = { ...(await contextOf(ancestral)), overlap: ahead };
+    const noise = new GenerationNoise(context, new Progress({}));
+    noise.drawFirstAhead();
+    await noise.firstLatents();
+    const steps = [];
+    for (let step = 0; step < 3; step++) {
+      if (step > 0) noise.drawStepAhead();
+      steps.push({ drawn: (await noise.pixelsForStep()).slice(), position: noise.position() });
+    }
+    return { noise, steps };
+  }
+
+  it("is the one that would be drawn in its turn, and leaves the numbers behind it where they were", async () => {
+    expect((await stepsOf(true)).steps).toEqual((await stepsOf(false)).steps);
+  });
+
+  it("is no part of how far the drawing has come until the step takes it", async () => {
+    const { noise } = await stepsOf(true);
+    const before = noise.position();
+    noise.drawStepAhead();
+    expect(noise.position()).toEqual(before);
+    const wanted = (await noise.pixelsForStep()).slice();
+    expect(noise.position().engine).not.toEqual(before.engine);
+    // Where the device ran out of memory meanwhile, steps are taken once more.
+    noise.drawStepAhead();
+    await noise.goOnFrom(before);
+    expect(noise.position()).toEqual(before);
+    expect(await noise.pixelsForStep()).toEqual(wanted);
+  });
+
+  it("is waited for where the generation ends", async () => {
+    const { noise } = await stepsOf(true);
+    noise.drawStepAhead();
+    await noise.settled();
+    const position = noise.position();
+    await sleep(20);
+    expect(noise.position()).toEqual(position);
+  });
+});
+
 describe("a generation that overlaps its work", () => {
   /** Larger than what is drawn at once. */
   const large = { ...QUICK, width: 1024, height: 1024 };

@@ -182,7 +182,7 @@ export class EndlessVideo {
     this.scratch = new Scratch();
     const settings = changedSettings(this.settings, changes);
     const run = await this.runOf({ ...options, ...settings, seed: changes.seed ?? options.seed }, scratch);
-    if (changes.seed === undefined) run.noise.goOnFrom(this.noise);
+    if (changes.seed === undefined) await run.noise.goOnFrom(this.noise);
     const begins = await this.beginning(run.context, changes.image);
     const { frames, scene } = await makeClip(run, begins);
     this.scratch = scratch;

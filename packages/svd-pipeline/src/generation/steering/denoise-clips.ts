@@ -146,7 +146,7 @@ async function takeFinished({ context, noise, progress }: GenerationRun, job: Cl
   const { timeline, index, count } = job;
   for (const [i, at] of addedBy(job).entries()) timeline.frames[at] = finished.added[i]!;
   timeline.anchor = finished.anchor;
-  noise.goOnFrom(finished.noise);
+  await noise.goOnFrom(finished.noise);
   const { numSteps } = context.sampling.sampler;
   progress.report("denoise", (index + 1) * numSteps, count * numSteps);
   return true;
@@ -190,7 +190,7 @@ async function lastStepOf(
 ): Promise<StepState | undefined> {
   const after = await context.state?.lastStep(before, before + context.sampling.sampler.numSteps);
   if (!after) return undefined;
-  noise.goOnFrom(after.noise);
+  await noise.goOnFrom(after.noise);
   progress.report("denoise", after.step, total, { message: `goes on after step ${after.step}` });
   return after;
 }
