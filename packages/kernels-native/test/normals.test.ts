@@ -112,7 +112,11 @@ describe("fillNormals", () => {
     };
     for (const scale of [1, 1e-5, 3e-8, 4e4, Number.POSITIVE_INFINITY])
       for (const isa of isas) {
-        const [unit, values, mean] = [sharedFloats(4000), sharedFloats(4000), sharedFloats(4000).fill(Number.NaN, 3990)];
+        const [unit, values, mean] = [
+          sharedFloats(4000),
+          sharedFloats(4000),
+          sharedFloats(4000).fill(Number.NaN, 3990),
+        ];
         await fillNormals(seeded(), unit, { isa });
         await fillNormals(seeded(), values, { isa, scale, dtype: "f16", mean });
         values.slice(0, 3990).forEach((value, i) => {

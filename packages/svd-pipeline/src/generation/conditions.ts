@@ -19,12 +19,15 @@ export function videoConditions(context: GenerationContext): Pick<StepConstants,
   };
 }
 
-/** Computes what all steps share on `device`, from what the models made of the picture. */
-export async function stepConstants(
-  { context, progress, loader }: GenerationRun,
-  { embedding, latents }: EncodedPicture,
+/** What the denoiser is told of the picture's embedding and of the frames' places. */
+export type Conditions = Pick<StepConstants, "cross" | "frames">;
+
+/** Computes what follows from CLIP's embedding, [D], for all steps on `device`. */
+export function computeConditions(
+  { context, progress, loader }: Pick<GenerationRun, "context" | "progress" | "loader">,
+  embedding: Float32Array,
   device: Device,
-): Promise<StepConstants> {
+): Promise<Conditions> {
   const { models, shape, options } = context;
   const tokens = new Float32Array(shape.rows * embedding.length); // The unconditional row stays zero.
   tokens.set(embedding, (shape.rows - 1) * embedding.length);
@@ -32,7 +35,18 @@ export async function stepConstants(
     await plan.write("context", tokens);
     await plan.run({ signal: options.signal });
     const [cross, frames] = [await plan.read("cross"), await plan.read("frames")];
-    return { image: latents, cross, frames, ...videoConditions(context) };
+    return { cross, frames };
   };
   return progress.scope("condition", () => loader.run(conditionStage(models, shape), body, { device }));
+}
+
+/** Returns what all steps on `device` share, from what the models made of the picture. */
+export async function stepConstants(
+  run: GenerationRun,
+  { embedding, latents }: EncodedPicture,
+  device: Device,
+): Promise<StepConstants> {
+  const ahead = run.conditionsAhead?.get(embedding);
+  const conditions = await (ahead ?? computeConditions(run, embedding, device));
+  return { image: latents, ...conditions, ...videoConditions(run.context) };
 }

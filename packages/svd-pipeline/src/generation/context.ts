@@ -13,6 +13,7 @@ import type { PinnedWeights } from "../stages/pinned-weights";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
 import type { GenerateOptions, Precision } from "../types";
+import type { Conditions } from "./conditions";
 import type { EncodedPicture, Picture } from "./encode-picture";
 import type { GenerationNoise, NoisePart } from "./noise";
 import type { Pinning } from "./pinning";
@@ -89,9 +90,15 @@ export interface GenerationRun {
   /** Of each device, in the order of the team. */
   readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
+  /** What follows from embeddings of CLIP's, where it is computed while the autoencoder still encodes. */
+  readonly conditionsAhead?: Map<Float32Array, Promise<Conditions>>;
   /** How the denoiser's calls were made so far. */
   readonly callsMade: CallCounts;
 }
+
+/** Where a model denoises, unless that is elsewhere. */
+export const denoisingDevice = ({ device, denoiser }: Pick<GenerationContext, "device" | "denoiser">): Device =>
+  denoiser?.kind === "own" ? denoiser.device : device;
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
 

@@ -14,7 +14,8 @@ import { checkFloatImage, isFloatImage } from "../conditioning/float-image";
 import { sizedPicture, vaeInput, vaeInputFromTensor } from "../conditioning/vae-input";
 import { embedImageStage, encodeImageStage } from "../stages/definitions";
 import type { Precision } from "../types";
-import type { GenerationContext, GenerationRun } from "./context";
+import { computeConditions } from "./conditions";
+import { denoisingDevice, type GenerationContext, type GenerationRun } from "./context";
 import { loadAhead } from "./load-ahead";
 import { roundedTo } from "./rounding";
 
@@ -79,11 +80,23 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
     onPrepared = resolve;
   });
   const encoding = encode({ loading, onPrepared }).finally(onPrepared);
+  const embedding = prepared.then(() => embed(loading));
+  const conditions = embedding.then((embedded) => conditionsAhead(run, embedded));
   // All of them have ended before an error leaves: what they write to are the next generation's arrays.
-  const all = await Promise.allSettled([loading, encoding, prepared.then(() => embed(loading))]);
-  for (const each of all) if (each.status === "rejected") throw each.reason;
-  const [, latents, embedding] = all.map((each) => (each as PromiseFulfilledResult<Float32Array>).value);
-  return { latents: latents!, embedding: embedding! };
+  await Promise.allSettled([loading, encoding, conditions]);
+  await loading;
+  return { latents: await encoding, embedding: await embedding };
+}
+
+/** Begins to compute what the denoiser is told of an embedding, while the autoencoder still encodes. */
+function conditionsAhead(run: GenerationRun, embedding: Float32Array): void {
+  const { context } = run;
+  const { overlap, team, denoiser, shape } = context;
+  // Clips have pictures of their own, and on several devices the autoencoder's and the denoiser's may be one.
+  if (!overlap || team || denoiser?.kind === "elsewhere" || shape.clipFrames !== undefined) return;
+  const computed = computeConditions(run, embedding, denoisingDevice(context));
+  computed.catch(() => undefined);
+  run.conditionsAhead?.set(embedding, computed);
 }
 
 /** Returns CLIP's embedding of a picture, [D]. loading: settles when stages are being loaded ahead. */

@@ -2,6 +2,7 @@ import { throwIfAborted } from "@vd/kernels-native";
 import { noCalls } from "../denoising/call-planner";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
+import type { Conditions } from "./conditions";
 import type { GenerationContext, GenerationRun } from "./context";
 import { type Beginning, beginning, denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
@@ -31,6 +32,7 @@ export class Generation implements GenerationRun {
   readonly loader: StageLoader;
   readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
+  readonly conditionsAhead = new Map<Float32Array, Promise<Conditions>>();
   readonly callsMade = noCalls();
 
   constructor(readonly context: GenerationContext) {
@@ -56,6 +58,7 @@ export class Generation implements GenerationRun {
     try {
       return await this.runStages();
     } finally {
+      await Promise.allSettled(this.conditionsAhead.values());
       await Promise.all([this.noise.settled(), ...this.loaders.map((loader) => loader.dropAhead())]);
     }
   }

@@ -3,7 +3,7 @@ import { usableBytes } from "@vd/vae-opt";
 import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { stagesOfMember } from "../devices/team-stages";
 import { stagesBefore } from "../stages/generation-stages";
-import type { GenerationRun } from "./context";
+import { denoisingDevice, type GenerationRun } from "./context";
 import { denoiseCompile } from "./denoise-compile";
 import { isDenoiser } from "./estimate";
 import { bytesBefore, phaseBudget } from "./memory-phases";
@@ -19,22 +19,23 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
     // Calls of several kinds share memory that is allocated when they begin.
     calls: context.calls && [],
   };
-  const [embed, encode, ...denoising] = stagesBefore(models, shape, counts).map(([stage]) => stage);
-  const denoisesHere = denoiser === undefined || (denoiser.kind === "own" && denoiser.device === device);
+  const [embed, encode, condition, ...denoising] = stagesBefore(models, shape, counts).map(([stage]) => stage);
+  const denoisesHere = denoiser?.kind !== "elsewhere" && denoisingDevice(context) === device;
   // The picture's encoder has few weights, and what follows it takes longest.
-  const wanted = [encode!, embed!, ...(denoisesHere ? denoising : [])];
+  const wanted = [encode!, embed!, ...(denoisesHere ? [condition!, ...denoising] : [])];
+  // Computed beside the encoder's work; all others wait for each other's results.
+  const beside = new Set([embed, condition]);
   if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
   let arenaBytes = 0;
   for (const stage of wanted)
-    if (stage !== embed)
+    if (!beside.has(stage))
       arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, options.signal)).memory.arenaBytes);
-  // All but the embedding, which is computed beside the encoder's work, wait for each other's results.
   const arena = loader.arenaFor(arenaBytes);
   for (const stage of wanted)
     loader.loadAhead(
       stage,
       isDenoiser(stage.name) ? denoiseCompile(context, device) : {},
-      stage === embed ? undefined : arena,
+      beside.has(stage) ? undefined : arena,
     );
 }
 

@@ -1,4 +1,3 @@
-import type { Device } from "@vd/kernels-native";
 import { ownTurn } from "@vd/tensor";
 import { mostBytes, spatialBytesOf, usableBytes } from "@vd/vae-opt";
 import { samplingFor } from "../denoising/chosen-sampling";
@@ -13,7 +12,7 @@ import type { StageShape } from "../stages/definitions";
 import type { PinnedWeights } from "../stages/pinned-weights";
 import type { StageLayouts } from "../stages/stage";
 import type { GenerateOptions } from "../types";
-import { checkLatents, type GenerationContext, stageShape } from "./context";
+import { checkLatents, denoisingDevice, type GenerationContext, stageShape } from "./context";
 import { fitWarnings } from "./fit-warnings";
 import { denoisesWithWeights } from "./memory-phases";
 import type { Scratch } from "./scratch";
@@ -73,10 +72,6 @@ export async function makeContext(
   };
   return contextOf(await settledMethod(layers.convolutions, contextOf));
 }
-
-/** Where a model denoises. */
-const denoisingDevice = ({ device, denoiser }: Pick<GenerationContext, "device" | "denoiser">): Device =>
-  denoiser?.kind === "own" ? denoiser.device : device;
 
 /** How a generation computes 3x3 convolutions. */
 async function settledMethod(

@@ -20,8 +20,11 @@ describe("work side by side", () => {
     for (const sampler of ["euler", "euler_a"] as const) {
       const options = { ...QUICK, sampler };
       const wanted = await pipeline.generate(options);
-      const video = await (await overlapping(options)).run();
+      const generation = await overlapping(options);
+      const video = await generation.run();
       expect(sameBytes(video.data, wanted.data)).toBe(true);
+      // What follows from the embedding did not wait for the autoencoder.
+      expect(generation.conditionsAhead.size).toBe(1);
     }
   });
 
