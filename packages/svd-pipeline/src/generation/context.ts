@@ -90,6 +90,8 @@ export interface GenerationRun {
   /** Of each device, in the order of the team. */
   readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
+  /** Settles when the stages before decoding are being loaded, where that begins before the picture is there. */
+  readonly loadingAhead?: Promise<void> | undefined;
   /** What follows from embeddings of CLIP's, where it is computed while the autoencoder still encodes. */
   readonly conditionsAhead?: Map<Float32Array, Promise<Conditions>>;
   /** How the denoiser's calls were made so far. */

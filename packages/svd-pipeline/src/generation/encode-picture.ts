@@ -71,19 +71,19 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
   };
   const { overlap, team, options } = run.context;
   const encode = (steps: PictureSteps) => counted("encode", () => encodeByVae(run, image, steps));
-  const embed = (loading?: Promise<void>) => counted("embed", () => embedByClip(run, image, loading));
-  if (!overlap && (!team || options.profiler)) return { latents: await encode({}), embedding: await embed() };
-  const loading = overlap ? loadAhead(run) : Promise.resolve();
+  const embed = (steps: EmbeddingSteps) => counted("embed", () => embedByClip(run, image, steps));
+  if (!overlap && (!team || options.profiler)) return { latents: await encode({}), embedding: await embed({}) };
+  const loading = overlap ? (run.loadingAhead ?? loadAhead(run)) : Promise.resolve();
   // What the GPU works on longest comes first; then CLIP's picture, while others draw noise and copy.
   let onPrepared = () => {};
   const prepared = new Promise<void>((resolve) => {
     onPrepared = resolve;
   });
   const encoding = encode({ loading, onPrepared }).finally(onPrepared);
-  const embedding = prepared.then(() => embed(loading));
-  const conditions = embedding.then((embedded) => conditionsAhead(run, embedded));
+  const onEmbedding = (embedding: Float32Array) => conditionsAhead(run, embedding);
+  const embedding = prepared.then(() => embed({ loading, onEmbedding }));
   // All of them have ended before an error leaves: what they write to are the next generation's arrays.
-  await Promise.allSettled([loading, encoding, conditions]);
+  await Promise.allSettled([loading, encoding, embedding]);
   await loading;
   return { latents: await encoding, embedding: await embedding };
 }
@@ -99,11 +99,19 @@ function conditionsAhead(run: GenerationRun, embedding: Float32Array): void {
   run.conditionsAhead?.set(embedding, computed);
 }
 
-/** Returns CLIP's embedding of a picture, [D]. loading: settles when stages are being loaded ahead. */
+/** What the embedding of a picture waits for, and whom it tells. */
+interface EmbeddingSteps {
+  /** Settles when stages are being loaded ahead. */
+  loading?: Promise<void> | undefined;
+  /** Called with the embedding before what computed it is freed. */
+  onEmbedding?: ((embedding: Float32Array) => void) | undefined;
+}
+
+/** Returns CLIP's embedding of a picture, [D]. */
 export async function embedByClip(
   { context, progress, loader, loaders }: GenerationRun,
   image: Picture,
-  loading?: Promise<void>,
+  { loading, onEmbedding }: EmbeddingSteps = {},
 ): Promise<Float32Array> {
   const { models, components, shape, options } = context;
   const { signal } = options;
@@ -115,7 +123,9 @@ export async function embedByClip(
   return (loaders[1] ?? loader).run(stage, async (plan) => {
     await plan.write("pixels", pixels);
     await plan.run({ signal });
-    return plan.read("embedding");
+    const embedding = await plan.read("embedding");
+    onEmbedding?.(embedding);
+    return embedding;
   });
 }
 

@@ -6,6 +6,7 @@ import type { Conditions } from "./conditions";
 import type { GenerationContext, GenerationRun } from "./context";
 import { type Beginning, beginning, denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
+import { loadAhead } from "./load-ahead";
 import { GenerationNoise } from "./noise";
 import { loaderOptions, unpinnedMessage } from "./pinning";
 import { Progress } from "./progress";
@@ -32,6 +33,7 @@ export class Generation implements GenerationRun {
   readonly loader: StageLoader;
   readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
+  loadingAhead: Promise<void> | undefined;
   readonly conditionsAhead = new Map<Float32Array, Promise<Conditions>>();
   readonly callsMade = noCalls();
 
@@ -52,12 +54,16 @@ export class Generation implements GenerationRun {
    * @throws VdError `cancelled` once the signal has fired, and what a stage throws
    */
   async run(): Promise<GeneratedVideo> {
-    const { overlap, shape } = this.context;
-    // While the picture is read: its noise does not wait for it.
+    const { overlap, shape, state, shared } = this.context;
+    // While the picture is read: its noise does not wait for it, nor do weights.
     if (overlap) this.noise.drawPictureAhead(3 * shape.width * shape.height);
+    if (overlap && !state && !shared?.encoded) this.loadingAhead = loadAhead(this);
+    // Whoever waits for it hears of it.
+    this.loadingAhead?.catch(() => undefined);
     try {
       return await this.runStages();
     } finally {
+      await this.loadingAhead?.catch(() => undefined);
       await Promise.allSettled(this.conditionsAhead.values());
       await Promise.all([this.noise.settled(), ...this.loaders.map((loader) => loader.dropAhead())]);
     }
