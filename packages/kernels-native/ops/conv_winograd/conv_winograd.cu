@@ -36,61 +36,89 @@ __device__ __forceinline__ void winograd_output(const float (&m)[6], float (&y)[
   y[3] = fmaf(kA2 * kA, oddA, fmaf(kB2 * kB, oddB, m[5]));
 }
 
-/** Scale and shift of eight channels from `c` of a frame. */
-struct WinogradAffine {
-  float scale[8], shift[8];
-};
-__device__ __forceinline__ WinogradAffine winograd_affine(const WinogradInputParams& p, int frame, int c) {
-  WinogradAffine affine;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const float* stats = p.stats + (static_cast<int64_t>(frame / p.framesPerRow) * p.groups + (c + i) / p.groupChannels) * p.statsPitch;
-    affine.scale[i] = __ldg(stats + 1) * load_any(p.normWeight, p.normWeightType, c + i);
-    affine.shift[i] = fmaf(-__ldg(stats), affine.scale[i], load_any(p.normBias, p.normBiasType, c + i));
-  }
-  return affine;
+/** What a norm multiplies channel `c` of a frame with, and what it adds. */
+__device__ __forceinline__ float2 winograd_affine(const WinogradInputParams& p, int frame, int c) {
+  const float* stats = p.stats + (static_cast<int64_t>(frame / p.framesPerRow) * p.groups + c / p.groupChannels) * p.statsPitch;
+  const float scale = __ldg(stats + 1) * load_any(p.normWeight, p.normWeightType, c);
+  return make_float2(scale, fmaf(-__ldg(stats), scale, load_any(p.normBias, p.normBiasType, c)));
 }
 
-/** Loads the block's pixels into shared memory, zeros around the frame. All loads of a thread are under way before the first is used. */
+/** Normalises eight channels and activates them. */
+template <bool kSiluOnly> __device__ __forceinline__ uint4 winograd_normed(uint4 line, const float4 (&affine)[4], int act) {
+  float v[8];
+  unpack8<__half>(line, v);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    v[2 * k] = fmaf(v[2 * k], affine[k].x, affine[k].y);
+    v[2 * k + 1] = fmaf(v[2 * k + 1], affine[k].z, affine[k].w);
+  }
+  activate(v, kSiluOnly ? kSilu : act);
+  return pack8<__half>(v);
+}
+
+/** The lines of 16 bytes that a thread loads of a block's pixels: one of each row, and some threads one of the last two columns. */
+struct WinogradLines {
+  static constexpr int kColumns = kWinogradThreads / 8, kRows = 6, kMore = kInputPixels - kColumns;
+  uint4 line[kRows + 1];
+  bool inside[kRows + 1];
+
+  static __device__ __forceinline__ bool has_last() { return threadIdx.x < kRows * kMore * 8; }
+  /** Where line `n` lies in the block, of which the last is another one for each eight threads. */
+  static __device__ __forceinline__ int row(int n) { return n < kRows ? n : static_cast<int>(threadIdx.x) / 8 / kMore; }
+  static __device__ __forceinline__ int column(int n) {
+    return n < kRows ? static_cast<int>(threadIdx.x) / 8 : kColumns + static_cast<int>(threadIdx.x) / 8 % kMore;
+  }
+};
+
+/** Loads the block's pixels into shared memory, zeros around the frame, and normalises them where there are statistics. All loads of a
+ *  thread are under way before the first is used; affines: room for those of the block's channels. */
 __device__ __forceinline__ void winograd_load(const WinogradInputParams& p, int frame, int top, int left, int firstChannel,
-                                              uint4 (*pixels)[8]) {
-  constexpr int kPixels = 6 * kInputPixels, kStep = kWinogradThreads / 8, kLoads = (kPixels + kStep - 1) / kStep;
-  const int part = threadIdx.x % 8, c = firstChannel + part * 8;
-  const bool there = c < p.channels + p.channels2, second = c >= p.channels;
+                                              uint4 (*pixels)[8], float4 (*affines)) {
+  using Lines = WinogradLines;
+  const int part = threadIdx.x % 8, c = firstChannel + part * 8, channels = p.channels + p.channels2;
+  const bool there = c < channels, second = c >= p.channels;
   const __half* x = static_cast<const __half*>(second ? p.x2 : p.x) + (second ? c - p.channels : c);
   const int64_t pitch = second ? p.pitch2 : p.pitch, first = static_cast<int64_t>(frame) * p.tiles.height * p.tiles.width;
-  uint4 lines[kLoads];
-  bool inside[kLoads];
+  Lines lines;
 #pragma unroll
-  for (int n = 0; n < kLoads; ++n) {
-    const int i = threadIdx.x / 8 + n * kStep, h = top + i / kInputPixels, w = left + i % kInputPixels;
-    inside[n] = there && i < kPixels && h >= 0 && h < p.tiles.height && w >= 0 && w < p.tiles.width;
-    lines[n] = inside[n] ? __ldg(reinterpret_cast<const uint4*>(x + (first + h * p.tiles.width + w) * pitch)) : make_uint4(0, 0, 0, 0);
+  for (int n = 0; n <= Lines::kRows; ++n) {
+    const int h = top + Lines::row(n), w = left + Lines::column(n);
+    lines.inside[n] = there && h >= 0 && h < p.tiles.height && w >= 0 && w < p.tiles.width && (n < Lines::kRows || Lines::has_last());
+    lines.line[n] = make_uint4(0, 0, 0, 0);
+    if (lines.inside[n]) lines.line[n] = __ldg(reinterpret_cast<const uint4*>(x + (first + h * p.tiles.width + w) * pitch));
   }
-  WinogradAffine affine;
-  if (there && p.stats) affine = winograd_affine(p, frame, c);
+  if (p.stats) {
+    // Each channel's by one thread: loads of eight would wait for each other.
+    const int own = firstChannel + static_cast<int>(threadIdx.x);
+    if (threadIdx.x < kWinogradChannels && own < channels)
+      reinterpret_cast<float2*>(affines)[threadIdx.x] = winograd_affine(p, frame, own);
+    __syncthreads();
+    float4 affine[4];
 #pragma unroll
-  for (int n = 0; n < kLoads; ++n) {
-    const int i = threadIdx.x / 8 + n * kStep;
-    if (inside[n] && p.stats) {
-      float v[8];
-      unpack8<__half>(lines[n], v);
+    for (int k = 0; k < 4; ++k) affine[k] = affines[part * 4 + k];
+    if (p.act == kSilu) {
 #pragma unroll
-      for (int k = 0; k < 8; ++k) v[k] = fmaf(v[k], affine.scale[k], affine.shift[k]);
-      activate(v, p.act);
-      lines[n] = pack8<__half>(v);
+      for (int n = 0; n <= Lines::kRows; ++n)
+        if (lines.inside[n]) lines.line[n] = winograd_normed<true>(lines.line[n], affine, kSilu);
+    } else {
+#pragma unroll
+      for (int n = 0; n <= Lines::kRows; ++n)
+        if (lines.inside[n]) lines.line[n] = winograd_normed<false>(lines.line[n], affine, p.act);
     }
-    if (i < kPixels) pixels[i][part] = lines[n];
   }
+#pragma unroll
+  for (int n = 0; n <= Lines::kRows; ++n)
+    if (n < Lines::kRows || Lines::has_last()) pixels[Lines::row(n) * kInputPixels + Lines::column(n)][part] = lines.line[n];
 }
 
 /** Block (64 channels, 8 tiles of a row). */
 __device__ __forceinline__ void winograd_input_tiles(const WinogradInputParams& p) {
   __shared__ uint4 pixels[6 * kInputPixels][8];
+  __shared__ float4 affines[kWinogradChannels / 2];  // of two channels: scale, shift, scale, shift
   const int across = (p.tiles.tilesAcross + kWinogradTiles - 1) / kWinogradTiles;
   const int row = p.tiles.firstRow + blockIdx.y / across, frame = row / p.tiles.tilesDown;
   const int firstTile = blockIdx.y % across * kWinogradTiles, firstChannel = blockIdx.x * kWinogradChannels;
-  winograd_load(p, frame, row % p.tiles.tilesDown * kWinogradStep - 1, firstTile * kWinogradStep - 1, firstChannel, pixels);
+  winograd_load(p, frame, row % p.tiles.tilesDown * kWinogradStep - 1, firstTile * kWinogradStep - 1, firstChannel, pixels, affines);
   __syncthreads();
   const int warp = threadIdx.x / 32, c = firstChannel + threadIdx.x % 32 * 2, channels = p.channels + p.channels2;
   if (firstTile + warp >= p.tiles.tilesAcross || c >= channels) return;
@@ -124,21 +152,51 @@ __device__ __forceinline__ void winograd_input_tiles(const WinogradInputParams& 
   }
 }
 
-/** Adds scale · two channels of a residual. */
-__device__ __forceinline__ void add_pair(float2& v, const void* source, int64_t offset, float scale) {
-  const float2 r = __half22float2(__ldg(reinterpret_cast<const __half2*>(static_cast<const __half*>(source) + offset)));
-  v.x = fmaf(scale, r.x, v.x);
-  v.y = fmaf(scale, r.y, v.y);
+/** Two channels of an operand. */
+__device__ __forceinline__ float2 load_pair(const void* source, int64_t offset) {
+  return __half22float2(__ldg(reinterpret_cast<const __half2*>(static_cast<const __half*>(source) + offset)));
 }
 
-/** The tail for two channels of a pixel; base: their biases. */
-__device__ __forceinline__ void winograd_finish(const Epilogue& e, float2 v, float2 base, int64_t pixel, int c) {
-  float values[2] = {v.x + base.x, v.y + base.y};
-  activate(values, e.act);
-  v = make_float2(values[0] * e.outScale, values[1] * e.outScale);
-  if (e.residual) add_pair(v, e.residual, pixel * e.residualPitch + c, e.residualScale);
-  if (e.residual2) add_pair(v, e.residual2, pixel * e.residual2Pitch + c, e.residual2Scale);
-  *reinterpret_cast<__half2*>(static_cast<__half*>(e.y) + pixel * e.yPitch + c) = __floats2half2_rn(v.x, v.y);
+/** Where a tile's results lie, and which of them are in the frame. */
+struct WinogradPlace {
+  int64_t pixel;  // of the first
+  int width, rows, columns;
+  __device__ __forceinline__ int64_t at(int i, int j) const { return pixel + static_cast<int64_t>(i) * width + j; }
+  __device__ __forceinline__ bool has(int i, int j) const { return i < rows && j < columns; }
+};
+
+/** Adds scale · four pixels of a residual, of which all are asked for before the first is used. */
+__device__ __forceinline__ void winograd_add(float (&v)[8], const WinogradPlace& place, int i, const void* source, int64_t pitch, float scale,
+                                             int c) {
+  float2 r[4];
+#pragma unroll
+  for (int j = 0; j < 4; ++j) r[j] = place.has(i, j) ? load_pair(source, place.at(i, j) * pitch + c) : make_float2(0.0f, 0.0f);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    v[2 * j] = fmaf(scale, r[j].x, v[2 * j]);
+    v[2 * j + 1] = fmaf(scale, r[j].y, v[2 * j + 1]);
+  }
+}
+
+/** The tail for two channels of the four pixels of row `i`. residual: those of `e.residual`, where there is one. */
+__device__ __forceinline__ void winograd_finish(const Epilogue& e, float (&v)[8], const WinogradPlace& place, int i,
+                                                const __half2 (&residual)[4], int c) {
+  activate(v, e.act);
+#pragma unroll
+  for (int k = 0; k < 8; ++k) v[k] *= e.outScale;
+  if (e.residual) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float2 r = __half22float2(residual[j]);
+      v[2 * j] = fmaf(e.residualScale, r.x, v[2 * j]);
+      v[2 * j + 1] = fmaf(e.residualScale, r.y, v[2 * j + 1]);
+    }
+  }
+  if (e.residual2) winograd_add(v, place, i, e.residual2, e.residual2Pitch, e.residual2Scale, c);
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+    if (place.has(i, j))
+      *reinterpret_cast<__half2*>(static_cast<__half*>(e.y) + place.at(i, j) * e.yPitch + c) = __floats2half2_rn(v[2 * j], v[2 * j + 1]);
 }
 
 /** Block (64 columns, 8 tiles). */
@@ -147,6 +205,21 @@ __device__ __forceinline__ void winograd_output_tiles(const WinogradOutputParams
   const int tile = blockIdx.y * kWinogradTiles + threadIdx.x / 32, c = blockIdx.x * kWinogradChannels + threadIdx.x % 32 * 2;
   if (tile >= p.tiles.numRows * p.tiles.tilesAcross || c >= e.n) return;
   const auto* m = static_cast<const __half*>(p.m) + static_cast<int64_t>(tile) * kWinogradPositions * e.n + c;
+  const int row = p.tiles.firstRow + tile / p.tiles.tilesAcross, frame = row / p.tiles.tilesDown;
+  const int h = row % p.tiles.tilesDown * kWinogradStep, w = tile % p.tiles.tilesAcross * kWinogradStep;
+  const WinogradPlace place{(static_cast<int64_t>(frame) * p.tiles.height + h) * p.tiles.width + w, p.tiles.width, p.tiles.height - h,
+                            p.tiles.width - w};
+  __half2 residual[4][4];
+  if (e.residual) {
+    // Before the products are there: behind them, each would be waited for.
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (place.has(i, j))
+          residual[i][j] =
+              __ldg(reinterpret_cast<const __half2*>(static_cast<const __half*>(e.residual) + place.at(i, j) * e.residualPitch + c));
+  }
   float t[2][4][6];
 #pragma unroll
   for (int j = 0; j < 6; ++j) {
@@ -164,21 +237,22 @@ __device__ __forceinline__ void winograd_output_tiles(const WinogradOutputParams
       for (int i = 0; i < 4; ++i) t[k][i][j] = v[k][i];
     }
   }
-  const int row = p.tiles.firstRow + tile / p.tiles.tilesAcross, frame = row / p.tiles.tilesDown;
-  const int h = row % p.tiles.tilesDown * kWinogradStep, w = tile % p.tiles.tilesAcross * kWinogradStep;
   float2 base = e.bias ? __ldg(reinterpret_cast<const float2*>(static_cast<const float*>(e.bias) + c)) : make_float2(0.0f, 0.0f);
-  if (e.frameBias) add_pair(base, e.frameBias, frame_bias_row(e, static_cast<uint32_t>(frame)) + c, 1.0f);
+  if (e.frameBias) {
+    const float2 more = load_pair(e.frameBias, frame_bias_row(e, static_cast<uint32_t>(frame)) + c);
+    base = make_float2(base.x + more.x, base.y + more.y);
+  }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    float y[2][4];
+    float y[2][4], v[8];
 #pragma unroll
     for (int k = 0; k < 2; ++k) winograd_output(t[k][i], y[k]);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (h + i >= p.tiles.height || w + j >= p.tiles.width) continue;
-      const int64_t pixel = (static_cast<int64_t>(frame) * p.tiles.height + h + i) * p.tiles.width + w + j;
-      winograd_finish(e, make_float2(y[0][j], y[1][j]), base, pixel, c);
+      v[2 * j] = y[0][j] + base.x;
+      v[2 * j + 1] = y[1][j] + base.y;
     }
+    winograd_finish(e, v, place, i, residual[i], c);
   }
 }
 
@@ -186,5 +260,5 @@ __device__ __forceinline__ void winograd_output_tiles(const WinogradOutputParams
 
 using namespace vd::device;
 
-VD_KERNEL(winograd_input_f16, WinogradInputParams, kWinogradThreads, 2, winograd_input_tiles)
-VD_KERNEL(winograd_output_f16, WinogradOutputParams, kWinogradThreads, 2, winograd_output_tiles)
+VD_KERNEL(winograd_input_f16, WinogradInputParams, kWinogradThreads, 3, winograd_input_tiles)
+VD_KERNEL(winograd_output_f16, WinogradOutputParams, kWinogradThreads, 3, winograd_output_tiles)

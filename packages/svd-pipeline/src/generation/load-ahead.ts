@@ -21,9 +21,8 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   };
   const [embed, encode, condition, ...denoising] = stagesBefore(models, shape, counts).map(([stage]) => stage);
   const denoisesHere = denoiser?.kind !== "elsewhere" && denoisingDevice(context) === device;
-  // The picture's encoder has few weights, and what follows it takes longest.
   const wanted = [encode!, embed!, ...(denoisesHere ? [condition!, ...denoising] : [])];
-  // Computed beside the encoder's work; all others wait for each other's results.
+  // Computed beside the encoder's work; all others wait for each other's results, and take turns in one working memory.
   const beside = new Set([embed, condition]);
   if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
   let arenaBytes = 0;
@@ -31,12 +30,13 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
     if (!beside.has(stage))
       arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, options.signal)).memory.arenaBytes);
   const arena = loader.arenaFor(arenaBytes);
-  for (const stage of wanted)
-    loader.loadAhead(
-      stage,
-      isDenoiser(stage.name) ? denoiseCompile(context, device) : {},
-      beside.has(stage) ? undefined : arena,
-    );
+  for (const stage of wanted) {
+    if (beside.has(stage)) loader.loadAhead(stage, { lane: "beside" });
+    // The denoiser takes longest, and nobody is to wait for it when the picture is encoded.
+    else if (isDenoiser(stage.name))
+      loader.loadAhead(stage, { lane: "denoiser", shared: arena, ...denoiseCompile(context, device) });
+    else loader.loadAhead(stage, { shared: arena });
+  }
 }
 
 /** Does what {@link loadAhead} does on each device of a team: weights go to all of them at once. */

@@ -36,13 +36,21 @@ export interface StageLoaderOptions {
 /** How one stage is loaded; by default on the loader's device. */
 export type StageOptions = CompileOptions & Pick<PlanOptions, "arena"> & { device?: Device | undefined };
 
+/** How a stage is loaded ahead of its use. */
+export interface LoadAheadOptions extends CompileOptions {
+  /** Where it works, if not in memory of its own. */
+  shared?: SharedArena | undefined;
+  /** Stages of one lane are loaded one after the other, those of several beside each other; default: one for all. */
+  lane?: string | undefined;
+}
+
 /** Loads the stages of one generation, each when it is run or ahead of that, and counts their memory. */
 export class StageLoader {
   readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
   private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
   private readonly kept = new Map<string, LoadedStage>();
-  /** Settles when everything that is loaded ahead is there: one stage after the other, so that the first is not late. */
-  private queue: Promise<unknown> = Promise.resolve();
+  /** Settle when everything that is loaded ahead is there: of a lane one stage after the other, so that the first is not late. */
+  private readonly lanes = new Map<string, Promise<unknown>>();
   private isClosed = false;
   private pinned: PinnedWeights | undefined;
 
@@ -145,16 +153,16 @@ export class StageLoader {
     return new SharedArena(this.options.device, bytes, this.memory);
   }
 
-  /** Begins to load a stage that `run` will be called for, on the loader's device. Where that fails, `run` loads it again. shared: where it
-   *  works, if not in memory of its own. */
-  loadAhead(stage: StageDefinition, options: CompileOptions = {}, shared?: SharedArena): void {
+  /** Begins to load a stage that `run` will be called for, on the loader's device. Where that fails, `run` loads it again. */
+  loadAhead(stage: StageDefinition, { shared, lane = "", ...options }: LoadAheadOptions = {}): void {
     const { signal } = this.options;
     const load = () =>
       shared ? shared.use((arena) => this.load(stage, { ...options, arena })) : this.load(stage, options);
-    const loading = this.queue.then(() => (this.isClosed || signal?.aborted ? undefined : load()));
+    const before = this.lanes.get(lane) ?? Promise.resolve();
+    const loading = before.then(() => (this.isClosed || signal?.aborted ? undefined : load()));
     const kept = loading.catch(() => undefined);
     this.ahead.set(stage.name, kept);
-    this.queue = kept;
+    this.lanes.set(lane, kept);
   }
 
   /** Frees what was loaded ahead and not taken; nothing more is loaded ahead. */

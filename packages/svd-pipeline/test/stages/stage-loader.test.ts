@@ -72,7 +72,7 @@ describe("a stage", () => {
     const bytes = Math.max(memoryOf(encode).arenaBytes, memoryOf(decode).arenaBytes);
     const allocate = vi.spyOn(Device.prototype, "allocate");
     const arena = loader.arenaFor(bytes);
-    for (const stage of [encode, decode]) loader.loadAhead(stage, {}, arena);
+    for (const stage of [encode, decode]) loader.loadAhead(stage, { shared: arena });
     const hold = await loader.open(encode);
     const waiting = await loader.open(decode);
     const both = memoryOf(encode).ioBytes + memoryOf(decode).ioBytes;
@@ -83,7 +83,7 @@ describe("a stage", () => {
     for (const each of [hold, waiting]) await each.release();
     expect(loader.memory.ownBytes).toBe(0);
     const again = loader.arenaFor(bytes);
-    for (const stage of [encode, decode]) loader.loadAhead(stage, {}, again);
+    for (const stage of [encode, decode]) loader.loadAhead(stage, { shared: again });
     expect(await results(loader)).toEqual(wanted);
     expect(loader.memory.ownBytes).toBe(0);
   });
@@ -95,7 +95,7 @@ describe("a stage", () => {
     const allocate = vi.spyOn(Device.prototype, "allocate");
     const error = { code: "memory", where: "allocate", expected: "less", got: "more" } as const;
     allocate.mockRejectedValueOnce(new VdError(error));
-    loader.loadAhead(stage, {}, loader.arenaFor(arenaBytes));
+    loader.loadAhead(stage, { shared: loader.arenaFor(arenaBytes) });
     expect(await loader.run(stage, async () => "ran")).toBe("ran");
     allocate.mockRestore();
     expect(loader.memory.ownBytes).toBe(0);
