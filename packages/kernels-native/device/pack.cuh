@@ -39,24 +39,6 @@ __device__ __forceinline__ float pack_groups_mma(const PackParams& p, int64_t i)
   return load_any(p.source, p.sourceType, (filter * p.channels + depth % p.channels) * 9 + row * 3 + column);
 }
 
-/** Factor of tap `i` of three at a point of Winograd's F(4, 3): row `point` of G. */
-__device__ __forceinline__ float winograd_factor(int point, int i) {
-  if (point == 0 || point == 5) return i == (point == 0 ? 0 : 2) ? 1.0f : 0.0f;
-  constexpr float kA = 2.0f / 3.0f, kB = 1.5f;
-  const float own = point < 3 ? kA : kB, other = point < 3 ? kB : kA;
-  const float power = i == 0 ? 1.0f : i == 1 ? (point % 2 == 1 ? own : -own) : own * own;
-  return power / (2.0f * own * own * (own * own - other * other));
-}
-
-/** Weight at position `position` of 6x6 of the transformed 3x3 filter from `base`. */
-__device__ __forceinline__ float pack_winograd(const PackParams& p, int64_t base, int position) {
-  float sum = 0.0f;
-  for (int r = 0; r < 3; ++r)
-    for (int s = 0; s < 3; ++s)
-      sum += winograd_factor(position / 6, r) * winograd_factor(position % 6, s) * load_any(p.source, p.sourceType, base + r * 3 + s);
-  return sum;
-}
-
 __device__ __forceinline__ void pack_weights(const PackParams& p) {
   for_each_item(p.count, [&](int64_t i) {
     if (p.kind == PackKind::convert) {
@@ -81,7 +63,6 @@ __device__ __forceinline__ void pack_weights(const PackParams& p) {
     if (c < p.channels) {
       if (p.kind == PackKind::conv) v = load_any(p.source, p.sourceType, filter * p.taps + tap);
       else if (p.kind == PackKind::convTransposed) v = pack_transposed(p, row, c, phase, tap);
-      else if (p.kind == PackKind::convWinograd) v = pack_winograd(p, filter * 9, phase);
       else v = pack_upsample(p, filter * 9, phase, tap);
     }
     store_any(p.target, p.targetType, i, v);

@@ -1,19 +1,26 @@
-// Measures the kernel variants of every stage of --model DIR at the sizes that users ask for, in full and in low memory
-// use, and writes which suit this device: --json FILE, the format of packages/tensor/src/tune/defaults. Prints the rows
-// whose variant changes, and what the stages take before and after.
+// Measures the kernel variants of every stage of --model DIR at the sizes that users ask for, as the pipeline records them: with guidance
+// and without, in 16 and in 8 bits, in full and in low memory use. Writes which suit this device: --json FILE, the format of
+// packages/tensor/src/tune/defaults. Prints the rows whose variant changes, and what the stages take before and after.
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import {
   choosePieces,
   decodeStage,
+  type LayerPrecision,
+  type MemoryUse,
+  type Models,
   makeModels,
+  modelsWithLayers,
+  normsAreFused,
+  openEightBits,
   openModelFolder,
   StageLayouts,
   type StageShape,
+  settleConvolutions,
   stagesBefore,
 } from "@vd/svd-pipeline";
 import { type GraphLayout, Plan, type TuningEntry, type TuningTable, tunePlan, writeTuningTable } from "@vd/tensor";
-import { spatialFactor } from "@vd/vae-opt";
+import { spatialBytesOf, spatialFactor } from "@vd/vae-opt";
 import { about } from "./about";
 
 const { values: options } = parseArgs({
@@ -21,6 +28,9 @@ const { values: options } = parseArgs({
     device: { type: "string", default: "cuda" },
     model: { type: "string", default: "models/tiny-svd" },
     sizes: { type: "string", default: "1024x576x25,1024x576x14,512x512x14" },
+    precisions: { type: "string", default: "full,fp8" },
+    rows: { type: "string", default: "2,1" },
+    memory: { type: "string", default: "full,low" },
     repeats: { type: "string", default: "3" },
     json: { type: "string" },
   },
@@ -30,6 +40,8 @@ const { values: options } = parseArgs({
 const STEP_NEEDS = { numHistory: 0, drawsNoise: false };
 /** Runs of each whole stage, with the table and without in turn. */
 const NUM_COMPARED = 3;
+/** What the pipeline keeps free beside weights that stay. */
+const BESIDE_BYTES = 384 * 2 ** 20;
 
 interface StageLayout {
   name: string;
@@ -38,40 +50,64 @@ interface StageLayout {
 
 type Entries = Record<string, TuningEntry>;
 
+/** How stages are recorded. */
+interface Recording {
+  size: string;
+  precision: LayerPrecision;
+  /** With guidance 2. */
+  rows: 1 | 2;
+  memory: MemoryUse;
+}
+
 const device = openDevice(options.device as "cpu" | "cuda");
 await device.prepare();
 const components = await openModelFolder(options.model, "fp16");
-const models = makeModels(components);
+const activations = device.kind === "cpu" ? "float32" : "float16";
 
-function shapeOf(size: string): StageShape {
-  const [width = 0, height = 0, numFrames = 0] = size.split("x").map(Number);
-  const dtype = device.kind === "cpu" ? "f32" : "f16";
-  const factor = spatialFactor(models.vae.config);
-  return { width, height, numFrames, factor, rows: 2, decodeChunk: undefined, dtype };
+/** Models with layers in 8 bits, and how the decoder computes then; scales follow from weights, whose values play no part. */
+async function modelsIn(precision: LayerPrecision): Promise<{ models: Models; decoder: "fp8" | undefined }> {
+  const layers = { precision, calibration: "none" } as const;
+  const eightBits = await openEightBits({ components, device, denoiser: undefined, layers });
+  return { models: modelsWithLayers(makeModels(components), eightBits), decoder: eightBits?.decoder };
 }
 
-/** All stages of a generation as the pipeline would load them, decoding in both memory uses. */
-async function layoutsAt(size: string): Promise<StageLayout[]> {
-  const shape = shapeOf(size);
+async function shapeOf(models: Models, { size, rows, memory }: Recording): Promise<StageShape> {
+  const [width = 0, height = 0, numFrames = 0] = size.split("x").map(Number);
+  const dtype = device.kind === "cpu" ? "f32" : "f16";
+  const fused = normsAreFused(device, activations);
+  return {
+    ...{ width, height, numFrames, rows, dtype, decodeChunk: undefined, factor: spatialFactor(models.vae.config) },
+    convolutions: await settleConvolutions("auto", { device, precision: activations, memory }),
+    ...{ fusedNorm: fused, fusedLayerNorm: fused, spatialBytes: spatialBytesOf(device) },
+  };
+}
+
+/** All stages of a generation as the pipeline would load them. */
+async function layoutsOf(recording: Recording): Promise<StageLayout[]> {
+  const { precision, memory } = recording;
+  const { models, decoder } = await modelsIn(precision);
+  const shape = { ...(await shapeOf(models, recording)), decoder };
   const layouts = new StageLayouts();
   const stages = stagesBefore(models, shape, {
     clipSize: components.clipPixels.size,
     numModelCalls: 1,
     stepNeeds: STEP_NEEDS,
   });
-  const found = stages.map(([stage]) => ({ name: `${size} ${stage.name}`, layout: layouts.of(stage) }));
-  const weightBytes = found.reduce((sum, { layout }) => sum + layout.memory.weightBytes, 0);
-  const chunks = new Set<number | undefined>();
-  for (const [memory, residentBytes] of [
-    ["full", weightBytes],
-    ["low", 0],
-  ] as const)
-    chunks.add((await choosePieces(models, shape, { device, layouts, memory, residentBytes })).chunkFrames);
-  for (const decodeChunk of chunks) {
-    const layout = layouts.of(decodeStage(models, { ...shape, decodeChunk }));
-    found.push({ name: `${size} decode by ${decodeChunk ?? "all"}`, layout });
-  }
-  return found;
+  const where = Object.values(recording).join(" ");
+  const found = stages.map(([stage]) => ({ name: `${where} ${stage.name}`, layout: layouts.of(stage) }));
+  const stays = found.reduce((sum, { layout: { memory: each } }) => sum + each.weightBytes - each.transformedBytes, 0);
+  const residentBytes = memory === "full" ? stays + BESIDE_BYTES : 0;
+  const { chunkFrames } = await choosePieces(models, shape, { device, layouts, memory, residentBytes });
+  const decode = layouts.of(decodeStage(models, { ...shape, decodeChunk: chunkFrames }));
+  return [...found, { name: `${where} decode by ${chunkFrames ?? "all"}`, layout: decode }];
+}
+
+/** Everything that is to be tuned. */
+function* recordings(): Generator<Recording> {
+  for (const size of options.sizes.split(","))
+    for (const precision of options.precisions.split(",") as LayerPrecision[])
+      for (const rows of options.rows.split(",").map(Number) as (1 | 2)[])
+        for (const memory of options.memory.split(",") as MemoryUse[]) yield { size, precision, rows, memory };
 }
 
 /** Small numbers around zero, the same in every run. */
@@ -167,7 +203,7 @@ function tableOf({ name }: Device, entries: Entries): TuningTable {
 
 const startMs = performance.now();
 const stages: StageLayout[] = [];
-for (const size of options.sizes.split(",")) stages.push(...(await layoutsAt(size)));
+for (const recording of recordings()) stages.push(...(await layoutsOf(recording)));
 const entries = await tuneAll(stages);
 const table = tableOf(device, entries);
 if (options.json) writeTuningTable(options.json, table);

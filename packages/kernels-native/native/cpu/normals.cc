@@ -107,9 +107,8 @@ void fill_normals(MersenneTwister& engine, float* values, size_t count, const No
     });
     return;
   }
-  in_parts(count, [&](size_t begin, size_t end) {
-    kernels.box_muller(values + begin, static_cast<int64_t>((end - begin) / kNormalBlock));
-  });
+  in_parts(count,
+           [&](size_t begin, size_t end) { kernels.box_muller(values + begin, static_cast<int64_t>((end - begin) / kNormalBlock)); });
   // A ragged end is drawn anew, over the last block.
   float* last = values + (count - kNormalBlock);
   engine.uniforms(last, kNormalBlock);

@@ -124,8 +124,7 @@ static void shape_halves(float* values, int64_t count, float scale, const float*
   if (mean == nullptr) {
     for (int64_t i = 0; i < count; ++i) values[i] = rounded_to_half(rounded_to_half(values[i]) * scale);
   } else {
-    for (int64_t i = 0; i < count; ++i)
-      values[i] = rounded_to_half(mean[i] + rounded_to_half(rounded_to_half(values[i]) * scale));
+    for (int64_t i = 0; i < count; ++i) values[i] = rounded_to_half(mean[i] + rounded_to_half(rounded_to_half(values[i]) * scale));
   }
 }
 

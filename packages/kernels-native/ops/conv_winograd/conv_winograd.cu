@@ -5,9 +5,12 @@
 // Input: a block loads 6 rows of 34 pixels of 64 channels once, normalises and activates them once (8 tiles of 6x6 overlap by half), and
 // keeps them in shared memory; then a warp transforms a tile, two channels a lane, and stores lines of 128 bytes.
 // Output: a warp reads the 36 lines of a tile, transforms them in registers, adds the tail and stores 16 lines.
-// Symbols: winograd_input_f16, winograd_output_f16. Figures: docs/kernels/conv_winograd.md.
+// Filters, when a program is loaded: a thread has the nine taps of two channels, and stores both at each of 36 positions.
+// Symbols: winograd_input_f16, winograd_output_f16, winograd_filters. Figures: docs/kernels/conv_winograd.md.
+#include "../../device/elementwise.cuh"
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
+#include "../../device/pack.h"
 #include "winograd_params.h"
 
 namespace vd::device {
@@ -73,7 +76,7 @@ struct WinogradLines {
 /** Loads the block's pixels into shared memory, zeros around the frame, and normalises them where there are statistics. All loads of a
  *  thread are under way before the first is used; affines: room for those of the block's channels. */
 __device__ __forceinline__ void winograd_load(const WinogradInputParams& p, int frame, int top, int left, int firstChannel,
-                                              uint4 (*pixels)[8], float4 (*affines)) {
+                                              uint4 (*pixels)[8], float4(*affines)) {
   using Lines = WinogradLines;
   const int part = threadIdx.x % 8, c = firstChannel + part * 8, channels = p.channels + p.channels2;
   const bool there = c < channels, second = c >= p.channels;
@@ -90,8 +93,7 @@ __device__ __forceinline__ void winograd_load(const WinogradInputParams& p, int 
   if (p.stats) {
     // Each channel's by one thread: loads of eight would wait for each other.
     const int own = firstChannel + static_cast<int>(threadIdx.x);
-    if (threadIdx.x < kWinogradChannels && own < channels)
-      reinterpret_cast<float2*>(affines)[threadIdx.x] = winograd_affine(p, frame, own);
+    if (threadIdx.x < kWinogradChannels && own < channels) reinterpret_cast<float2*>(affines)[threadIdx.x] = winograd_affine(p, frame, own);
     __syncthreads();
     float4 affine[4];
 #pragma unroll
@@ -166,8 +168,8 @@ struct WinogradPlace {
 };
 
 /** Adds scale · four pixels of a residual, of which all are asked for before the first is used. */
-__device__ __forceinline__ void winograd_add(float (&v)[8], const WinogradPlace& place, int i, const void* source, int64_t pitch, float scale,
-                                             int c) {
+__device__ __forceinline__ void winograd_add(float (&v)[8], const WinogradPlace& place, int i, const void* source, int64_t pitch,
+                                             float scale, int c) {
   float2 r[4];
 #pragma unroll
   for (int j = 0; j < 4; ++j) r[j] = place.has(i, j) ? load_pair(source, place.at(i, j) * pitch + c) : make_float2(0.0f, 0.0f);
@@ -256,9 +258,51 @@ __device__ __forceinline__ void winograd_output_tiles(const WinogradOutputParams
   }
 }
 
+/** Factor of tap `i` of three at a point of F(4, 3): row `point` of G. */
+__host__ __device__ constexpr float winograd_factor(int point, int i) {
+  if (point == 0 || point == 5) return i == (point == 0 ? 0 : 2) ? 1.0f : 0.0f;
+  const float own = point < 3 ? kA : kB, other = point < 3 ? kB : kA;
+  const float power = i == 0 ? 1.0f : i == 1 ? (point % 2 == 1 ? own : -own) : own * own;
+  return power / (2.0f * own * own * (own * own - other * other));
+}
+
+/** Position `position` of 6x6 of the transformed filter. */
+template <int position> __device__ __forceinline__ float winograd_filter(const float (&taps)[9]) {
+  float sum = 0.0f;
+#pragma unroll
+  for (int r = 0; r < 3; ++r)
+#pragma unroll
+    for (int s = 0; s < 3; ++s) sum += winograd_factor(position / 6, r) * winograd_factor(position % 6, s) * taps[r * 3 + s];
+  return sum;
+}
+
+/** Stores two channels' filters at the positions from `position` on, `stride` pairs apart. */
+template <int position>
+__device__ __forceinline__ void winograd_store_filters(const float (&first)[9], const float (&second)[9], __half2* target, int64_t stride) {
+  if constexpr (position < kWinogradPositions) {
+    *target = __floats2half2_rn(winograd_filter<position>(first), winograd_filter<position>(second));
+    winograd_store_filters<position + 1>(first, second, target + stride, stride);
+  }
+}
+
+/** G g Gᵀ of all filters, [K,C,1,3,3] → [36,K,C] in float16; C is even. */
+__device__ __forceinline__ void winograd_all_filters(const PackParams& p) {
+  const int64_t pairs = int64_t{p.rows} * p.channels / 2;
+  for_each_item(pairs, [&](int64_t i) {
+    float first[9], second[9];
+#pragma unroll
+    for (int tap = 0; tap < 9; ++tap) {
+      first[tap] = load_any(p.source, p.sourceType, i * 18 + tap);
+      second[tap] = load_any(p.source, p.sourceType, i * 18 + 9 + tap);
+    }
+    winograd_store_filters<0>(first, second, static_cast<__half2*>(p.target) + i, pairs);
+  });
+}
+
 }  // namespace vd::device
 
 using namespace vd::device;
 
+VD_KERNEL(winograd_filters, PackParams, 256, 2, winograd_all_filters)
 VD_KERNEL(winograd_input_f16, WinogradInputParams, kWinogradThreads, 3, winograd_input_tiles)
 VD_KERNEL(winograd_output_f16, WinogradOutputParams, kWinogradThreads, 3, winograd_output_tiles)

@@ -121,7 +121,7 @@ cuda::Address transformed_filters(cuda::Variant& base, const ConvWinogradArgs& a
   p.taps = 1;
   p.count = int64_t{kWinogradPositions} * p.rows * p.channels;
   p.targetType = static_cast<int32_t>(DType::f16);
-  return cuda::Address::packed(cuda::add_pack(base, a.weight, "conv_pack", p));
+  return cuda::Address::packed(cuda::add_pack(base, a.weight, "winograd_filters", p));
 }
 
 /** The kernels that can multiply some rows of transformed tiles, the best guess first, with their memory in the workspace. */

@@ -132,6 +132,7 @@ static const struct {
                {"linear_mma_f16_m64n64", 200},
                {"linear_plain_f16", 100},
                {"conv_pack", 10},
+               {"winograd_filters", 10},
                {"winograd_input_f16", 50},
                {"winograd_output_f16", 50},
                {"conv_sm90_f16_m128n128pp", 100},

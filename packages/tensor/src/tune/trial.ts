@@ -1,3 +1,4 @@
+import type { OpId } from "@vd/kernels-native";
 import type { TuningEntry } from "./table";
 
 /** What a variant must be faster by than the device's own choice: less is noise. */
@@ -14,16 +15,28 @@ export function lowerMedian(times: readonly number[]): number {
   return [...times].sort((a, b) => a - b)[(times.length - 1) >> 1]!;
 }
 
-/** A variant's kind of kernel: its name up to the tile, such as `m128n256`, `r128n160` (rows stay in registers) or `h128n256`
- *  (halves of a tile). All tiles of one kind add in one order. */
-const familyOf = (variant: string): string => variant.replace(/[mrh]\d+n\d+.*$/, "");
+/** A kernel of tiles: its kind, such as `sm90_`, and the tile, such as `m128n256`, `r128n160` (rows stay in registers) or `h128n256` (halves of
+ *  a tile), and what its letters say. */
+const TILE = /^(.*?)[mrh]\d+n\d+([a-z]*)$/;
 
-/** The candidates that give the same bits as the first one, which comes first: tuning must not change results, nor may
+/** Letters of tiles whose sums are one sum each in 8 bits; others add parts up, each in a way of its own. */
+const ONE_SUM = new Set(["", "ps", "pp"]);
+
+const isInEightBits = (op: OpId): boolean => /_q8(_|$)/.test(op);
+
+/** A variant's kind of kernel. All tiles of one kind add in one order, but for parts of products of 8 bits. */
+function familyOf(variant: string, op: OpId): string {
+  const [, kind, letters] = TILE.exec(variant) ?? [];
+  if (kind === undefined || letters === undefined) return variant;
+  return isInEightBits(op) && !ONE_SUM.has(letters) ? variant : kind;
+}
+
+/** The candidates of an op that give the same bits as the first one, which comes first: tuning must not change results, nor may
  *  they depend on how a clip is cut into chunks. */
-export function interchangeable(candidates: readonly string[]): string[] {
+export function interchangeable(candidates: readonly string[], op: OpId): string[] {
   const [guess, ...others] = candidates;
   if (guess === undefined) return [];
-  return [guess, ...others.filter((name) => name !== guess && familyOf(name) === familyOf(guess))];
+  return [guess, ...others.filter((name) => name !== guess && familyOf(name, op) === familyOf(guess, op))];
 }
 
 /** The search for the best variant of one key: each candidate in turn, the first one once more at the end. */

@@ -71,7 +71,8 @@ async function trialsOf(
   const { candidates } = plan;
   plan.freeSync();
   return [...places].flatMap(([key, found]) => {
-    const names = interchangeable(candidates[found[0]!]!);
+    const [first] = found as [number];
+    const names = interchangeable(candidates[first]!, layout.graph.rows[first]!.op);
     return names.length > 1 ? [{ key, places: found, trial: new Trial(names) }] : [];
   });
 }

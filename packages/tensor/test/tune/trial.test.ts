@@ -67,18 +67,25 @@ describe("variants compete", () => {
       "conv_mma_f16_m64n64",
       "conv_plain_f16",
     ];
-    expect(interchangeable(hopper)).toEqual(["sm90_m128n256", "sm90_m128n128pp"]);
-    expect(interchangeable(hopper.slice(2))).toEqual(["conv_mma_f16_m128n128", "conv_mma_f16_m64n64"]);
-    expect(interchangeable(["sm90_d64", "attention_mma_f16_d64", "attention_plain_f16_d512"])).toEqual(["sm90_d64"]);
-    expect(interchangeable(["sm90_d512", "sm90_masked_d512"])).toEqual(["sm90_d512"]);
+    expect(interchangeable(hopper, "conv")).toEqual(["sm90_m128n256", "sm90_m128n128pp"]);
+    expect(interchangeable(hopper.slice(2), "conv")).toEqual(["conv_mma_f16_m128n128", "conv_mma_f16_m64n64"]);
+    expect(interchangeable(["sm90_d64", "attention_mma_f16_d64", "attention_plain_f16_d512"], "attention")).toEqual([
+      "sm90_d64",
+    ]);
+    expect(interchangeable(["sm90_d512", "sm90_masked_d512"], "attention")).toEqual(["sm90_d512"]);
   });
 
   test("of all tiles of the Hopper core, whoever holds the rows", () => {
     const tiles = ["sm90_m128n128ps", "sm90_r128n128", "sm90_h128n256", "linear_mma_f16_m128n128"];
-    expect(interchangeable(tiles)).toEqual(tiles.slice(0, 3));
+    expect(interchangeable(tiles, "conv")).toEqual(tiles.slice(0, 3));
   });
 
   test("not at all where there are none", () => {
-    expect(interchangeable([])).toEqual([]);
+    expect(interchangeable([], "conv")).toEqual([]);
+    // Parts of products of 8 bits are added up by each tile in a way of its own.
+    const parts = ["sm90_m128n160p", "sm90_m128n160ps", "sm90_m128n128psp", "sm90_m128n256"];
+    expect(interchangeable(parts, "linear_q8")).toEqual(["sm90_m128n160p"]);
+    expect(interchangeable(parts.slice(1), "conv_q8")).toEqual(["sm90_m128n160ps", "sm90_m128n256"]);
+    expect(interchangeable(parts, "linear")).toEqual(parts);
   });
 });
