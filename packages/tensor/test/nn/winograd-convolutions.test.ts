@@ -58,6 +58,17 @@ it("leaves convolutions that would not gain as they are, and the norms before th
   expect(opsOf(whole)).toEqual(["conv"]);
 });
 
+it("takes 14 frames of 18x32 and leaves those of 9x16", () => {
+  const opsAt = (height: number, width: number) => {
+    const { g } = halfGraph();
+    const x = g.input("small", [1, 14, height, width, 512]);
+    g.conv({ x, weight: filters(g, 512, 512), padding: PADDING });
+    return opsOf(g);
+  };
+  expect(opsAt(18, 32)).toEqual(["conv_winograd"]);
+  expect(opsAt(9, 16)).toEqual(["conv"]);
+});
+
 it("records a norm as it is where something else reads it, and refuses a second reader of one that was taken over", () => {
   const { g, x } = halfGraph();
   const y = normed(g, x);
