@@ -54,13 +54,14 @@ export async function bundle(programs, outputDir) {
     // Names stay, for messages; the pack has a limit.
     minifyWhitespace: true,
     legalComments: "none",
-    // Files in CommonJS ask for Node's own modules by require, and for files beside them by __dirname.
+    // Files in CommonJS ask for Node's own modules by require, and for files beside them by __dirname, which some modules declare for
+    // themselves: a second `var` is no error.
     banner: {
       js: [
         'import { createRequire as vdCreateRequire } from "node:module";',
         'import { fileURLToPath as vdFileURLToPath } from "node:url";',
         "const require = vdCreateRequire(import.meta.url);",
-        'const __dirname = vdFileURLToPath(new URL(".", import.meta.url));',
+        'var __dirname = vdFileURLToPath(new URL(".", import.meta.url));',
       ].join(" "),
     },
   });
