@@ -6,7 +6,7 @@
 #   measure    loading of weights, leaks over many generations, errors [--generations N] [--gigabytes N]
 #   decode     both autoencoders from arrays to arrays, that of --model DIR within limits of memory: time, memory, distance [--only svd|causal] [--rounds N] [--json FILE]
 #   sizes      generations of --model DIR at many sizes, or at those named: memory, bits, event loop [--only NAME,NAME] [--steps N] [--rounds N]
-#   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--json FILE] [--repeats N]
+#   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--sizes 1024x576x25,…] [--precisions full,fp8] [--rows 2,1] [--memory full,low] [--json FILE] [--repeats N]
 #   bench      vd-bench: make-model, measure, ops, doctor, ...; paths are this folder's
 #   live       vd-live: bench and the like
 #   realtime   frames of SD-Turbo's layout, begun ahead and not, and of the reference for real-time work in float16 and float8, the latter
