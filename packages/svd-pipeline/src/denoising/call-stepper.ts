@@ -4,7 +4,7 @@ import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixel
 import type { Scratch } from "../generation/scratch";
 import { FEATURES } from "../stages/call-stages";
 import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
-import type { Stepper } from "./denoise";
+import { drawsNoiseAt, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
@@ -91,7 +91,7 @@ export class CallStepper implements Stepper {
     if (measures) await plan.write("nextInputScale", [this.inputScale(call + 1)]);
     if (kind !== "skipped") await plan.write("timestep", [sampler.modelTimestep(call)]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise(plan);
-    if (this.drawsNoiseAt(call + 1)) this.input.drawNoiseAhead?.();
+    if (drawsNoiseAt(sampler, call + 1)) this.input.drawNoiseAhead?.();
     await plan.run({ signal });
     this.input.onCall(kind);
     finiteValues(await plan.readChecked("firstFrame"), step);
@@ -118,11 +118,6 @@ export class CallStepper implements Stepper {
 
   private async fill(latents: Float32Array): Promise<void> {
     await this.plan.write("x", await this.toPixels(latents));
-  }
-
-  private drawsNoiseAt(call: number): boolean {
-    const { sampler } = this.input;
-    return call < sampler.numModelCalls && sampler.noiseDrawsAt(call);
   }
 
   private async writeNoise(plan: Plan): Promise<void> {

@@ -54,6 +54,10 @@ export interface Stepper {
   save(): Promise<StepperMemory>;
 }
 
+/** Whether a call's step adds noise; behind the last call there is none. */
+export const drawsNoiseAt = (sampler: Sampler, call: number): boolean =>
+  call < sampler.numModelCalls && sampler.noiseDrawsAt(call);
+
 /**
  * Takes all steps of a sampler and returns the clean latents, [F,C,h,w]. A step that calls the model more than once is
  * reported after its last call.

@@ -1,7 +1,7 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
 import { type Pausable, type PlaneDims, pixelsToPlanes, runInSlices } from "@vd/tensor";
-import type { DenoisingPlan, Stepper } from "./denoise";
+import { type DenoisingPlan, drawsNoiseAt, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
@@ -66,15 +66,10 @@ export class DeviceStepper implements Stepper {
       plan.write("coefficients", linear.tables[call]!),
     ]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise();
-    if (this.drawsNoiseAt(call + 1)) this.input.drawNoiseAhead?.();
+    if (drawsNoiseAt(sampler, call + 1)) this.input.drawNoiseAhead?.();
     await plan.run({ signal });
     // One frame is enough: a value that is not finite in one place makes all values so in the next call.
     finiteValues(await plan.readChecked("firstFrame"), step);
-  }
-
-  private drawsNoiseAt(call: number): boolean {
-    const { sampler } = this.input;
-    return call < sampler.numModelCalls && sampler.noiseDrawsAt(call);
   }
 
   private async writeNoise(): Promise<void> {
