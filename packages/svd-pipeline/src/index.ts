@@ -57,6 +57,7 @@ export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, Denoise
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export { EndlessVideo } from "./generation/endless/endless-video";
 export type { ClipChanges, EndlessClip, EndlessOptions, EndlessState, Scene } from "./generation/endless/types";
+export { BESIDE_BYTES } from "./generation/memory-phases";
 export { type ResumeState, resumeState } from "./generation/resume/generation-state";
 export { removeState } from "./generation/resume/state-folder";
 export { type Continuity, measureContinuity, type SeamMeasure } from "./generation/steering/continuity";

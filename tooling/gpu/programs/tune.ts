@@ -4,6 +4,7 @@
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import {
+  BESIDE_BYTES,
   choosePieces,
   decodeStage,
   type LayerPrecision,
@@ -40,8 +41,6 @@ const { values: options } = parseArgs({
 const STEP_NEEDS = { numHistory: 0, drawsNoise: false };
 /** Runs of each whole stage, with the table and without in turn. */
 const NUM_COMPARED = 3;
-/** What the pipeline keeps free beside weights that stay. */
-const BESIDE_BYTES = 384 * 2 ** 20;
 
 interface StageLayout {
   name: string;

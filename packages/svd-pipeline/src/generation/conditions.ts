@@ -46,7 +46,8 @@ export async function stepConstants(
   { embedding, latents }: EncodedPicture,
   device: Device,
 ): Promise<StepConstants> {
-  const ahead = run.conditionsAhead?.get(embedding);
-  const conditions = await (ahead ?? computeConditions(run, embedding, device));
+  // What failed beside other work, such as for want of memory, may do alone.
+  const ahead = await run.conditionsAhead?.get(embedding)?.catch(() => undefined);
+  const conditions = ahead ?? (await computeConditions(run, embedding, device));
   return { image: latents, ...conditions, ...videoConditions(run.context) };
 }

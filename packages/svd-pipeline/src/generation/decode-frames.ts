@@ -106,7 +106,7 @@ function decodePieces(
     const [levels, frames] =
       device.kind === "cpu" ? [] : ["levels", "frames"].map((name) => memoryForOutput(plan, name));
     await plan.run({ signal: options.signal });
-    const [data, bytes] = await Promise.all([plan.readBytes("levels", levels), plan.readBytes("frames", frames)]);
+    const [data, bytes] = [await plan.readBytes("levels", levels), await plan.readBytes("frames", frames)];
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });
 }

@@ -82,7 +82,7 @@ describe("noise of a step that is not taken yet", () => {
       if (step > 0) noise.drawStepAhead();
       steps.push({ drawn: (await noise.pixelsForStep()).slice(), position: noise.position() });
     }
-    return { noise, steps };
+    return { noise, context, steps };
   }
 
   it("is the one that would be drawn in its turn, and leaves the numbers behind it where they were", async () => {
@@ -104,9 +104,14 @@ describe("noise of a step that is not taken yet", () => {
   });
 
   it("is waited for where the generation ends", async () => {
-    const { noise } = await stepsOf(true);
+    const { noise, context } = await stepsOf(true);
+    const { numFrames, width, height } = context.shape;
+    const pixels = context.scratch.floats("step noise as pixels", (numFrames * 4 * width * height) / 64);
+    const before = pixels.slice();
     noise.drawStepAhead();
     await noise.settled();
+    // Nobody asked for it, and it is there.
+    expect(pixels).not.toEqual(before);
     const position = noise.position();
     await sleep(20);
     expect(noise.position()).toEqual(position);

@@ -63,6 +63,21 @@ describe("work side by side", () => {
     expect(noisy).toEqual(left);
   });
 
+  it("computes alone what failed beside other work", async () => {
+    const options = { ...QUICK, sampler: "euler" } as const;
+    const wanted = await (await openTiny()).generate(options);
+    const generation = await overlapping(options);
+    const { conditionsAhead } = generation;
+    const set = conditionsAhead.set.bind(conditionsAhead);
+    conditionsAhead.set = (embedding) => {
+      const failed = Promise.reject(new Error("no memory"));
+      failed.catch(() => undefined);
+      return set(embedding, failed);
+    };
+    expect(sameBytes((await generation.run()).data, wanted.data)).toBe(true);
+    expect(conditionsAhead.size).toBe(1);
+  });
+
   it("counts the memory of all that is loaded at a time", async () => {
     const alone = await (await openTiny()).generate(QUICK);
     const video = await (await overlapping(QUICK)).run();

@@ -49,6 +49,37 @@ describe("a stage", () => {
     expect(together.memory.ownBytes).toBe(0);
   });
 
+  it("of another lane is loaded while the first of one is still on its way", async () => {
+    const [encode, decode, condition] = [
+      encodeImageStage(models, SHAPE),
+      decodeStage(models, SHAPE),
+      conditionStage(models, SHAPE),
+    ];
+    let onwards = () => {};
+    const waiting = new Promise<void>((resolve) => {
+      onwards = resolve;
+    });
+    const begun: string[] = [];
+    const late = Object.assign(Object.create(layouts) as StageLayouts, {
+      inSlices: async (stage: typeof encode) => {
+        begun.push(stage.name);
+        if (stage === encode) await waiting;
+        return layouts.inSlices(stage);
+      },
+    });
+    const loader = new StageLoader({ device, layouts: late, tuning: undefined, files: [], trims: false });
+    loader.loadAhead(encode);
+    loader.loadAhead(decode);
+    loader.loadAhead(condition, { lane: "beside" });
+    await loader.run(condition, async () => {});
+    expect(begun).toEqual([encode.name, condition.name]);
+    onwards();
+    await loader.run(decode, async () => {});
+    expect(begun).toEqual([encode.name, condition.name, decode.name]);
+    await loader.dropAhead();
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
   it("works where others do that are loaded at the same time, for as long as any of them is", async () => {
     const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
     const memoryOf = (stage: typeof encode) => layouts.of(stage).memory;
