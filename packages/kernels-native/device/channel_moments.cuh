@@ -72,4 +72,4 @@ __device__ __forceinline__ void merge_chunks(const ChannelMomentsParams& p) {
   VD_KERNEL(op##_moments_partial_f32, ChannelMomentsParams, 256, 2, measure_chunk<float>)          \
   VD_KERNEL(op##_moments_partial_f16, ChannelMomentsParams, 256, 2, measure_chunk<__half>)         \
   VD_KERNEL(op##_moments_partial_bf16, ChannelMomentsParams, 256, 2, measure_chunk<__nv_bfloat16>) \
-  VD_KERNEL(op##_moments_merge, ChannelMomentsParams, 512, 1, merge_chunks)
+  VD_KERNEL_OVERLAPPED(op##_moments_merge, ChannelMomentsParams, 512, 1, merge_chunks)

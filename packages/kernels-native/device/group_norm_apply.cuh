@@ -93,9 +93,9 @@ template <class T, int kWidth, bool kCodes> __device__ __forceinline__ void norm
 }  // namespace vd::device
 
 /** The kernels of the last pass op_apply_<dtype>[_scalar]; the file says `using namespace vd::device` before. */
-#define VD_NORM_APPLY_OF(op, type, name, codes)                                     \
-  VD_KERNEL(op##_apply_##name, NormApplyParams, 320, 2, norm_apply<type, 8, codes>) \
-  VD_KERNEL(op##_apply_##name##_scalar, NormApplyParams, 320, 2, norm_apply<type, 1, codes>)
+#define VD_NORM_APPLY_OF(op, type, name, codes)                                                \
+  VD_KERNEL_OVERLAPPED(op##_apply_##name, NormApplyParams, 320, 2, norm_apply<type, 8, codes>) \
+  VD_KERNEL_OVERLAPPED(op##_apply_##name##_scalar, NormApplyParams, 320, 2, norm_apply<type, 1, codes>)
 #define VD_NORM_APPLY(op, codes)           \
   VD_NORM_APPLY_OF(op, float, f32, codes)  \
   VD_NORM_APPLY_OF(op, __half, f16, codes) \

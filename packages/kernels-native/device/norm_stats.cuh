@@ -49,12 +49,11 @@ __device__ __forceinline__ void walk_column(const SourceColumn<T>& column, int f
   }
 }
 
-/** Sums and squares of one vector of channels over this lane's pixels, about the first pixel of the chunk. */
+/** Sums and squares of one vector of channels over this lane's pixels, about the first pixel of the chunk, which is `shift`. */
 template <class T, int kWidth>
-__device__ __forceinline__ void chunk_sums(const NormPartialParams& p, int64_t base, int first, int end, int c, float (&sum)[kWidth],
-                                           float (&square)[kWidth]) {
+__device__ __forceinline__ void chunk_sums(const NormPartialParams& p, int64_t base, int first, int end, int c, float (&shift)[kWidth],
+                                           float (&sum)[kWidth], float (&square)[kWidth]) {
   const SourceColumn<T> column = source_column<T>(p.source, base, c);
-  float shift[kWidth];
   if constexpr (kWidth == 8) {
     Raw8<T> raw;
     load_raw8(column.data, raw);
@@ -74,89 +73,110 @@ __device__ __forceinline__ void chunk_sums(const NormPartialParams& p, int64_t b
   });
 }
 
-/** Where channel c of a chunk's sums lies in shared memory: vectors side by side, so that neighbouring threads, which have
- *  neighbouring vectors, use neighbouring banks. */
-template <int kWidth> __device__ __forceinline__ int sums_slot(int c, int vectors) { return c % kWidth * vectors + c / kWidth; }
+/** Shared memory of a block: (sum, square) of each lane and channel, then what each channel's are about. */
+template <int kWidth> struct ChunkSumsTable {
+  float2* sums;
+  float* shifts;
+  int channels;
 
-/** Moments of every group from those of its channels, which count `pixels` each: `total` holds (mean, deviations) by slot.
- *  Eight threads to a group. */
+  /** Where channel c's pair lies in a lane's. Vectors of eight in pieces of 16 bytes, which neighbouring vectors turn: their stores meet
+   * all banks. */
+  static __device__ __forceinline__ int slot(int c) {
+    if constexpr (kWidth == 8) return c ^ (c >> 4 & 3) << 1;
+    else return c;
+  }
+  __device__ __forceinline__ float2 at(int lane, int c) const { return sums[lane * channels + slot(c)]; }
+  __device__ __forceinline__ void put(int lane, int c, const float (&sum)[kWidth], const float (&square)[kWidth]) const {
+    float2* own = sums + lane * channels;
+    if constexpr (kWidth == 8) {
+#pragma unroll
+      for (int i = 0; i < 8; i += 2)
+        *reinterpret_cast<float4*>(own + slot(c + i)) = make_float4(sum[i], square[i], sum[i + 1], square[i + 1]);
+    } else {
+      own[c] = make_float2(sum[0], square[0]);
+    }
+  }
+};
+
+/** Calls body(pair, shift, pixels) for every kTeam-th channel of a group from `first` on, in every lane. Lane l has the pixels of the chunk
+ *  from l on, `lanes` apart. */
+template <int kTeam, int kWidth, class Body>
+__device__ __forceinline__ void visit_sums(const ChunkSumsTable<kWidth>& table, int first, int end, int lanes, int pixels, Body body) {
+  const int each = pixels / lanes, more = pixels - each * lanes;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const auto count = static_cast<float>(each + (lane < more ? 1 : 0));
+    for (int c = first; c < end; c += kTeam) body(table.at(lane, c), table.shifts[c], count);
+  }
+}
+
+/** Moments of every group in a chunk of `pixels`. Eight threads to a group. */
 template <int kWidth>
-__device__ __forceinline__ void write_group_moments(const NormPartialParams& p, const float2* total, int vectors, int frame, int chunk,
+__device__ __forceinline__ void write_group_moments(const NormPartialParams& p, const ChunkSumsTable<kWidth>& table, int frame, int chunk,
                                                     int pixels) {
   constexpr int kTeam = 8;
   const int size = p.groupChannels, member = threadIdx.x % kTeam;
-  for (int first = 0; first < p.groups; first += blockDim.x / kTeam) {
-    const int g = first + threadIdx.x / kTeam;
-    const int begin = g * size, count = g < p.groups ? size : 0;
-    const auto of = [&](int i) { return total[sums_slot<kWidth>(begin + i, vectors)]; };
-    // About the first channel's mean: what is summed is small.
-    const float around = count > 0 ? of(0).x : 0.0f;
-    float sum = 0.0f, deviations = 0.0f, spread = 0.0f;
-    for (int i = member; i < count; i += kTeam) {
-      const float2 v = of(i);
-      sum += v.x - around;
-      deviations += v.y;
-    }
-    const float mean = around + sum_lanes<kTeam>(sum) / size;
-    for (int i = member; i < count; i += kTeam) {
-      const float d = of(i).x - mean;
-      spread = fmaf(d, d, spread);
-    }
-    deviations = sum_lanes<kTeam>(fmaf(spread, static_cast<float>(pixels), deviations));
-    if (count > 0 && member == 0)
+  for (int from = 0; from < p.groups; from += blockDim.x / kTeam) {
+    const int g = from + threadIdx.x / kTeam, begin = g * size, end = g < p.groups ? begin + size : begin;
+    const float around = end > begin ? table.shifts[begin] : 0.0f;  // what is summed is small
+    float sum = 0.0f, deviations = 0.0f;
+    visit_sums<kTeam>(table, begin + member, end, p.lanes, pixels,
+                      [&](float2 v, float shift, float count) { sum += fmaf(count, shift - around, v.x); });
+    const float mean = around + sum_lanes<kTeam>(sum) / (static_cast<float>(pixels) * size);
+    visit_sums<kTeam>(table, begin + member, end, p.lanes, pixels, [&](float2 v, float shift, float count) {
+      const float apart = shift - mean;
+      deviations += fmaxf(fmaf(apart, fmaf(apart, count, 2.0f * v.x), v.y), 0.0f);
+    });
+    deviations = sum_lanes<kTeam>(deviations);
+    if (end > begin && member == 0)
       static_cast<float2*>(p.partial)[(static_cast<int64_t>(frame) * p.groups + g) * p.numChunks + chunk] = make_float2(mean, deviations);
   }
 }
 
-/** Block (chunk, frame): moments of every group in the chunk. Shared: float2 [lanes, C], then float2 [C]. */
+/** Block (chunk, frame): moments of every group in the chunk. Shared: a ChunkSumsTable. */
 template <class T, int kWidth> __device__ __forceinline__ void norm_partial(const NormPartialParams& p) {
-  extern __shared__ float2 normShared[];
+  extern __shared__ float4 normShared[];
   const int frame = blockIdx.y, chunk = blockIdx.x;
   const int channels = p.source.channels + p.source.channels2, vectors = channels / kWidth;
   const int64_t base = static_cast<int64_t>(frame) * p.source.pixels + static_cast<int64_t>(chunk) * p.chunkPixels;
   const int end = min(p.chunkPixels, p.source.pixels - chunk * p.chunkPixels);
-  float2* total = normShared + p.lanes * channels;
+  auto* sums = reinterpret_cast<float2*>(normShared);
+  const ChunkSumsTable<kWidth> table{sums, reinterpret_cast<float*>(sums + p.lanes * channels), channels};
   for (int item = threadIdx.x; item < vectors * p.lanes; item += blockDim.x) {
-    const int vector = item % vectors, lane = item / vectors;
-    float sum[kWidth], square[kWidth];
-    chunk_sums<T, kWidth>(p, base, lane, end, vector * kWidth, sum, square);
+    const int c = item % vectors * kWidth, lane = item / vectors;
+    float shift[kWidth], sum[kWidth], square[kWidth];
+    chunk_sums<T, kWidth>(p, base, lane, end, c, shift, sum, square);
+    table.put(lane, c, sum, square);
+    if (lane == 0) {
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) normShared[lane * channels + i * vectors + vector] = make_float2(sum[i], square[i]);
-  }
-  __syncthreads();
-  for (int slot = threadIdx.x; slot < channels; slot += blockDim.x) {
-    const int c = slot % vectors * kWidth + slot / vectors;
-    float sum = 0.0f, square = 0.0f;
-    for (int lane = 0; lane < p.lanes; ++lane) {
-      const float2 v = normShared[lane * channels + slot];
-      sum += v.x;
-      square += v.y;
+      for (int i = 0; i < kWidth; ++i) table.shifts[c + i] = shift[i];
     }
-    const float mean = sum / end;
-    total[slot] = make_float2(to_float(*source_column<T>(p.source, base, c).data) + mean, fmaxf(fmaf(-sum, mean, square), 0.0f));
   }
   __syncthreads();
-  write_group_moments<kWidth>(p, total, vectors, frame, chunk, end);
+  write_group_moments<kWidth>(p, table, frame, chunk, end);
 }
 
-/** Moments of the row's group over all chunks and frames, merged by 128 threads in a fixed order. */
+/** Calls body(partial, count) for a thread's share of the partial moments of a row's group: warps take frames, lanes chunks. */
+template <class Body> __device__ __forceinline__ void visit_partials(const NormFinishParams& p, int row, int g, Body body) {
+  for (int frame = threadIdx.x / 32; frame < p.framesPerRow; frame += 4) {
+    const float2* partial =
+        static_cast<const float2*>(p.partial) + (static_cast<int64_t>(row * p.framesPerRow + frame) * p.groups + g) * p.numChunks;
+#pragma unroll 4
+    for (int chunk = threadIdx.x % 32; chunk < p.numChunks; chunk += 32) {
+      const int pixels = min(p.chunkPixels, p.pixels - chunk * p.chunkPixels);
+      body(partial[chunk], static_cast<float>(pixels) * p.groupChannels);
+    }
+  }
+}
+
+/** Moments of the row's group over all chunks and frames, by 128 threads in a fixed order. */
 __device__ __forceinline__ Moments merge_partials(const NormFinishParams& p, int row, int g) {
-  __shared__ Moments merged[128];
-  Moments m{0.0f, 0.0f, 0.0f};
-  for (int i = threadIdx.x; i < p.framesPerRow * p.numChunks; i += 128) {
-    const int frame = i / p.numChunks, chunk = i % p.numChunks;
-    const int64_t at = (static_cast<int64_t>(row * p.framesPerRow + frame) * p.groups + g) * p.numChunks + chunk;
-    const float2 v = static_cast<const float2*>(p.partial)[at];
-    const int pixels = min(p.chunkPixels, p.pixels - chunk * p.chunkPixels);
-    m = merge(m, {v.x, v.y, static_cast<float>(pixels) * p.groupChannels});
-  }
-  merged[threadIdx.x] = m;
-  __syncthreads();
-  for (int step = 64; step > 0; step >>= 1) {
-    if (threadIdx.x < step) merged[threadIdx.x] = merge(merged[threadIdx.x], merged[threadIdx.x + step]);
-    __syncthreads();
-  }
-  return merged[0];
+  const float around = static_cast<const float2*>(p.partial)[(static_cast<int64_t>(row) * p.framesPerRow * p.groups + g) * p.numChunks].x;
+  const float total = static_cast<float>(p.framesPerRow) * p.pixels * p.groupChannels;
+  float sum = 0.0f, deviations = 0.0f;
+  visit_partials(p, row, g, [&](float2 v, float count) { sum = fmaf(count, v.x - around, sum); });
+  const float mean = around + sum_block<128>(sum) / total;
+  visit_partials(p, row, g, [&](float2 v, float count) { deviations += fmaf((v.x - mean) * (v.x - mean), count, v.y); });
+  return {mean, sum_block<128>(deviations), total};
 }
 
 /** bias - mean · scale - shift, where shift is that sum rounded: around a large mean it is more than a result's last digit.
@@ -198,11 +218,11 @@ __device__ __forceinline__ void norm_finish(const NormFinishParams& p) {
 }  // namespace vd::device
 
 /** The kernels of the statistics, op_partial_<dtype>[_scalar] and op_finish; the file says `using namespace vd::device` before. */
-#define VD_NORM_STATISTICS_OF(op, type, name)                                      \
-  VD_KERNEL(op##_partial_##name, NormPartialParams, 320, 2, norm_partial<type, 8>) \
-  VD_KERNEL(op##_partial_##name##_scalar, NormPartialParams, 320, 2, norm_partial<type, 1>)
+#define VD_NORM_STATISTICS_OF(op, type, name)                                                 \
+  VD_KERNEL_OVERLAPPED(op##_partial_##name, NormPartialParams, 320, 2, norm_partial<type, 8>) \
+  VD_KERNEL_OVERLAPPED(op##_partial_##name##_scalar, NormPartialParams, 320, 2, norm_partial<type, 1>)
 #define VD_NORM_STATISTICS(op)                   \
   VD_NORM_STATISTICS_OF(op, float, f32)          \
   VD_NORM_STATISTICS_OF(op, __half, f16)         \
   VD_NORM_STATISTICS_OF(op, __nv_bfloat16, bf16) \
-  VD_KERNEL(op##_finish, NormFinishParams, 128, 1, norm_finish)
+  VD_KERNEL_OVERLAPPED(op##_finish, NormFinishParams, 128, 1, norm_finish)

@@ -16,18 +16,18 @@ using namespace vd::device;
 
 #define VD_FLASH(type, name, dim, keys, warps) \
   VD_KERNEL(attention_mma_##name##_d##dim, AttentionMmaParams, 32 * warps, 1, attention_mma<FlashConfig<type, dim, keys, warps>>)
-#define VD_FLASH_ALL(type, name)                                                               \
-  VD_KERNEL(attention_few_##name, AttentionMmaParams, 128, 4, attention_few<type>)             \
-  VD_FLASH(type, name, 32, 64, 4)                                                              \
-  VD_FLASH(type, name, 64, 64, 4)                                                              \
-  VD_FLASH(type, name, 80, 64, 4)                                                              \
-  VD_FLASH(type, name, 96, 64, 4)                                                              \
-  VD_FLASH(type, name, 128, 64, 4)                                                             \
-  VD_FLASH(type, name, 160, 32, 4)                                                             \
-  VD_FLASH(type, name, 256, 32, 2)                                                             \
-  VD_FLASH(type, name, 512, 32, 2)                                                             \
-  VD_KERNEL(attention_time_##name##_f16, AttentionMmaParams, 128, 4, attention_time<type, 16>) \
-  VD_KERNEL(attention_time_##name##_f32, AttentionMmaParams, 128, 3, attention_time<type, 32>)
+#define VD_FLASH_ALL(type, name)                                                                          \
+  VD_KERNEL_OVERLAPPED(attention_few_##name, AttentionMmaParams, 128, 4, attention_few<type>)             \
+  VD_FLASH(type, name, 32, 64, 4)                                                                         \
+  VD_FLASH(type, name, 64, 64, 4)                                                                         \
+  VD_FLASH(type, name, 80, 64, 4)                                                                         \
+  VD_FLASH(type, name, 96, 64, 4)                                                                         \
+  VD_FLASH(type, name, 128, 64, 4)                                                                        \
+  VD_FLASH(type, name, 160, 32, 4)                                                                        \
+  VD_FLASH(type, name, 256, 32, 2)                                                                        \
+  VD_FLASH(type, name, 512, 32, 2)                                                                        \
+  VD_KERNEL_OVERLAPPED(attention_time_##name##_f16, AttentionMmaParams, 128, 4, attention_time<type, 16>) \
+  VD_KERNEL_OVERLAPPED(attention_time_##name##_f32, AttentionMmaParams, 128, 3, attention_time<type, 32>)
 #define VD_PLAIN(type, name, dim, parts) \
   VD_KERNEL(attention_plain_##name##_d##dim, AttentionMmaParams, 256, 1, attention_plain<type, parts>)
 

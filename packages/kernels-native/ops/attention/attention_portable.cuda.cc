@@ -54,6 +54,7 @@ void add_time(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::D
   cuda::Launch launch;
   launch.symbol = prefix + (p.seqK <= 16 ? "_f16" : "_f32");
   launch.block = 128;
+  launch.overlapped = device.smVersion >= 90;
   launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.numHeadsFrames, 4));
   launch.set_params(p);
   out.add({launch.symbol, 0, {}, {launch}});
@@ -74,6 +75,7 @@ void add_few(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::De
   cuda::Launch launch;
   launch.symbol = symbol;
   launch.block = kThreads;
+  launch.overlapped = device.smVersion >= 90;
   launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(static_cast<int64_t>(p.numHeadsFrames) * p.seqQ, kThreads));
   launch.set_params(p);
   out.add({symbol, 0, {}, {launch}});

@@ -209,7 +209,7 @@ cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& d
   ConvArgs unmeasured = a;
   unmeasured.moments = Tensor{};
   cuda::Candidates out = a.groups > 1 ? grouped_conv_variants(unmeasured, device, options) : dense_conv_variants(a, device, options);
-  add_conv_moments(a, out);
+  add_conv_moments(a, device, out);
   return out;
 }
 

@@ -17,8 +17,8 @@ const char* invariant_tile(const ConvArgs& a) {
 
 }  // namespace
 
-void add_conv_moments(const ConvArgs& a, cuda::Candidates& out) {
-  cuda::add_channel_moments({"conv", a.y, a.moments, invariant_tile(a)}, out);
+void add_conv_moments(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  cuda::add_channel_moments({"conv", a.y, a.moments, invariant_tile(a)}, device, out);
 }
 
 }  // namespace vd

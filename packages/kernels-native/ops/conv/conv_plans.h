@@ -46,6 +46,6 @@ void add_conv_slide(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::
 
 /** Completes variants of a row whose moments are wanted: kernels that find those of their tiles come first, or alone where the plan is
  *  batch-invariant, and launches behind each variant find the rest. */
-void add_conv_moments(const ConvArgs& args, cuda::Candidates& variants);
+void add_conv_moments(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& variants);
 
 }  // namespace vd

@@ -34,7 +34,7 @@ cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceIn
   const cuda::ConvQ8Operands operands = {
       a.x, a.xScale, a.weight, a.weightScale, nullptr, a.stride, a.padding, cuda::epilogue_operands(a), a.transposed, a.moments.present()};
   cuda::add_conv_q8(operands, device, out);
-  if (a.x.dtype == a.weight.dtype) cuda::add_channel_moments({"conv_q8", a.y, a.moments, invariant_tile(a)}, out);
+  if (a.x.dtype == a.weight.dtype) cuda::add_channel_moments({"conv_q8", a.y, a.moments, invariant_tile(a)}, device, out);
   return out;
 }
 

@@ -46,7 +46,7 @@ void add_normed(const GroupNormConvArgs& a, const cuda::DeviceInfo& device, cuda
   problem.norm = normed_source(a, base);
   cuda::add_matmul_sm90(problem, base, device, out);
   for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
-  cuda::add_channel_moments({"conv", a.y, a.moments, invariant_tile(a)}, out);
+  cuda::add_channel_moments({"conv", a.y, a.moments, invariant_tile(a)}, device, out);
 }
 
 /** Why the kernel for few filters cannot do the row. */

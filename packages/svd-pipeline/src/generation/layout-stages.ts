@@ -3,7 +3,7 @@ import { rowStagesOf } from "../devices/denoise-rows";
 import { callName } from "../stages/call-stages";
 import { type ChooseDenoisingOptions, chooseDenoising } from "../stages/choose-denoising";
 import { choosePieces } from "../stages/choose-pieces";
-import { decodedShape } from "../stages/definitions";
+import { decodedShape, decodeStage, type StageShape } from "../stages/definitions";
 import { type CountedLayout, layoutGeneration, stagesBefore } from "../stages/generation-stages";
 import type { StageDefinition } from "../stages/stage";
 import type { GenerationContext } from "./context";
@@ -52,22 +52,39 @@ async function bytesBesideDecoding(context: GenerationContext): Promise<number> 
   return (await bytesBefore(context)).stays + BESIDE_BYTES;
 }
 
-/** Decides how many frames one device decodes at a time, or in which tiles, where the caller leaves it open. */
-export async function settlePieces(context: GenerationContext): Promise<void> {
+/** How frames are decoded: how many at a time or in which tiles, and whether a device lets go of other weights for that. */
+type DecodeWay = Pick<StageShape, "decodeChunk" | "decodeTiles"> & { alone: boolean };
+
+/** The way of decoding that fits one device, where the caller leaves it open. moreBytes: of memory than it has. */
+async function decodeWay(context: GenerationContext, moreBytes = 0): Promise<DecodeWay | undefined> {
   const { models, shape, device, layouts, checked } = context;
-  if (checked.decodeChunk !== undefined || checked.outputType === "latent") return;
-  if (device.kind === "cpu" && checked.memory === "lowest") {
-    context.shape = { ...shape, decodeChunk: 1 };
-    return;
-  }
+  if (checked.decodeChunk !== undefined || checked.outputType === "latent") return undefined;
+  if (device.kind === "cpu" && checked.memory === "lowest") return { decodeChunk: 1, alone: false };
   const besideBytes = await bytesBesideDecoding(context);
   const options = { device, layouts, memory: checked.memory, signal: context.options.signal };
-  const choose = (bytes: number) => choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes });
+  const choose = (bytes: number) => choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes - moreBytes });
   const kept = await choose(besideBytes);
   // Rather than to decode in tiles a device lets go of the weights of the stages before.
-  context.decodesAlone = kept.tiles !== undefined && besideBytes > 0;
-  const { chunkFrames, tiles } = context.decodesAlone ? await choose(BESIDE_BYTES) : kept;
-  context.shape = { ...shape, decodeChunk: chunkFrames, decodeTiles: tiles };
+  const alone = kept.tiles !== undefined && besideBytes > 0;
+  const { chunkFrames, tiles } = alone ? await choose(BESIDE_BYTES) : kept;
+  return { decodeChunk: chunkFrames, decodeTiles: tiles, alone };
+}
+
+/** Decides how many frames one device decodes at a time, or in which tiles, where the caller leaves it open. */
+export async function settlePieces(context: GenerationContext): Promise<void> {
+  const way = await decodeWay(context);
+  if (!way) return;
+  const { alone, ...pieces } = way;
+  context.decodesAlone = alone;
+  context.shape = { ...context.shape, ...pieces };
+}
+
+/** Returns whether frames are decoded in the same pieces with the decoder's transforms as they would be with their memory left free. */
+export async function decodesBesideTransforms(context: GenerationContext): Promise<boolean> {
+  const { models, shape, layouts, options } = context;
+  const { transformedBytes } = await layouts.memoryOf(decodeStage(models, decodedShape(shape)), options.signal);
+  const [now, without] = [await decodeWay(context), await decodeWay(context, transformedBytes)];
+  return JSON.stringify(now) === JSON.stringify(without);
 }
 
 /**

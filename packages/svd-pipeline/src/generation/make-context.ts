@@ -14,6 +14,7 @@ import type { StageLayouts } from "../stages/stage";
 import type { GenerateOptions } from "../types";
 import { checkLatents, denoisingDevice, type GenerationContext, stageShape } from "./context";
 import { fitWarnings } from "./fit-warnings";
+import { decodesBesideTransforms } from "./layout-stages";
 import { denoisesWithWeights } from "./memory-phases";
 import type { Scratch } from "./scratch";
 import { generationStagesBefore } from "./stage-counts";
@@ -83,7 +84,9 @@ async function settledMethod(
   const denoises = denoisingDevice(context);
   const fits = async (method: ConvolutionMethod) => {
     const context = contextOf(method);
-    if (await denoisesWithWeights(context, denoises)) return true;
+    // Those of the decoder gain less than smaller pieces lose.
+    const decodes = method !== "winograd" || (await decodesBesideTransforms(context));
+    if (decodes && (await denoisesWithWeights(context, denoises))) return true;
     for (const stage of generationStagesBefore(context)) context.layouts.forget(stage);
     return false;
   };

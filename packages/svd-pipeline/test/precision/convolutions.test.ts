@@ -71,7 +71,7 @@ const gpu = (name: string, freeGibibytes: number) =>
 
 it("takes transforms by itself on a Hopper GPU in float16 with all the memory of full speed", async () => {
   const hopper = { device: gpu("Hopper", 20), precision: "float16", memory: "full" } as const;
-  expect(await settleConvolutions("auto", hopper, KNOWN)).toBe("unet");
+  expect(await settleConvolutions("auto", hopper, KNOWN)).toBe("winograd");
   expect(await settleConvolutions("direct", hopper, KNOWN)).toBe("direct");
   const others = [
     { device: gpu("Hopper", 9) },
@@ -93,9 +93,11 @@ it("takes the fastest way that fits", async () => {
     const fits = async (method: string) => fitting.includes(looked[looked.push(method) - 1]!);
     return settleConvolutions("auto", { ...hopper, fits }, KNOWN);
   };
+  expect(await settled("winograd", "unet", "compact")).toBe("winograd");
+  expect(looked).toEqual(["winograd"]);
   expect(await settled("unet", "compact")).toBe("unet");
-  expect(looked).toEqual(["unet"]);
+  expect(looked).toEqual(["winograd", "unet"]);
   expect(await settled("compact")).toBe("compact");
   expect(await settled()).toBe("direct");
-  expect(looked).toEqual(["unet", "compact"]);
+  expect(looked).toEqual(["winograd", "unet", "compact"]);
 });

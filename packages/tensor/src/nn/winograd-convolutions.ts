@@ -1,11 +1,11 @@
-import { numberFrom, optional, requireFields } from "@vd/kernels-native";
+import { FLAG, numberFrom, optional, requireFields } from "@vd/kernels-native";
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
 import { is3x3, normedSource } from "./convolution-calls";
 import { type TakeConvolution, type WaitingNorms, withWaitingGroupNorms } from "./waiting-norms";
 
-/** Fewer pixels in all frames do not repay filters that take four times the memory: 14 frames of 18x32 do. */
+/** Fewer pixels do not repay filters that take four times the memory: 14 frames of 18x32 do. */
 const LEAST_PIXELS = 8000;
 
 /** Half of the harmonic mean of both channel counts from which the products that are saved outweigh the tiles that are written and
@@ -16,14 +16,18 @@ const LEAST_CHANNELS = 200;
 export interface WinogradOptions {
   /** Most filters, input times output channels, of a convolution: transformed ones take four times the memory. Default: any number. */
   mostFilters?: number | undefined;
+  /** Whether the pixels of one frame alone decide, so that a clip is computed alike in pieces of any number of frames. Default: those of all
+   *  frames do. */
+  eachFrame?: boolean | undefined;
 }
 
-const WINOGRAD = { mostFilters: optional(numberFrom(0, Number.POSITIVE_INFINITY)) };
+const WINOGRAD = { mostFilters: optional(numberFrom(0, Number.POSITIVE_INFINITY)), eachFrame: optional(FLAG) };
 
 /** True where a GPU gains by transforms: float16, many channels, many pixels. */
-function gains({ x, weight }: ConvOptions, { mostFilters = Number.POSITIVE_INFINITY }: WinogradOptions): boolean {
+function gains({ x, weight }: ConvOptions, options: WinogradOptions): boolean {
+  const { mostFilters = Number.POSITIVE_INFINITY, eachFrame = false } = options;
   const [columns, channels] = weight.dims as [number, number];
-  const pixels = x.dims.slice(0, 4).reduce((product, size) => product * size, 1);
+  const pixels = x.dims.slice(eachFrame ? 2 : 0, 4).reduce((product, size) => product * size, 1);
   const isWide = channels * columns >= LEAST_CHANNELS * (channels + columns) && columns % 64 === 0;
   return x.dtype === "f16" && isWide && pixels >= LEAST_PIXELS && channels * columns <= mostFilters;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Graph, type GroupNormOptions, type Tensor, winogradConvolutions } from "../../src/index";
+import { Graph, type GroupNormOptions, type Tensor, type WinogradOptions, winogradConvolutions } from "../../src/index";
 
 const PADDING = [0, 0, 1, 1, 1, 1] as const;
 
@@ -58,15 +58,25 @@ it("leaves convolutions that would not gain as they are, and the norms before th
   expect(opsOf(whole)).toEqual(["conv"]);
 });
 
+/** The op that a convolution of 512 channels is recorded as. */
+function opsAt(numFrames: number, height: number, width: number, options: WinogradOptions = {}) {
+  const g = new Graph({ dtype: "f16" });
+  g.rewriteCalls(winogradConvolutions(options));
+  const x = g.input("x", [1, numFrames, height, width, 512]);
+  g.conv({ x, weight: filters(g, 512, 512), padding: PADDING });
+  return opsOf(g);
+}
+
 it("takes 14 frames of 18x32 and leaves those of 9x16", () => {
-  const opsAt = (height: number, width: number) => {
-    const { g } = halfGraph();
-    const x = g.input("small", [1, 14, height, width, 512]);
-    g.conv({ x, weight: filters(g, 512, 512), padding: PADDING });
-    return opsOf(g);
-  };
-  expect(opsAt(18, 32)).toEqual(["conv_winograd"]);
-  expect(opsAt(9, 16)).toEqual(["conv"]);
+  expect(opsAt(14, 18, 32)).toEqual(["conv_winograd"]);
+  expect(opsAt(14, 9, 16)).toEqual(["conv"]);
+});
+
+it("decides by one frame alone where a clip is to be alike in any pieces", () => {
+  for (const numFrames of [1, 14]) {
+    expect(opsAt(numFrames, 72, 128, { eachFrame: true })).toEqual(["conv_winograd"]);
+    expect(opsAt(numFrames, 18, 32, { eachFrame: true })).toEqual(["conv"]);
+  }
 });
 
 it("records a norm as it is where something else reads it, and refuses a second reader of one that was taken over", () => {

@@ -41,7 +41,7 @@ int64_t order(const MeasuredResult& result, std::vector<Variant>& variants, bool
 }
 
 /** Puts what is missing behind a variant's own launches. */
-void complete(const MeasuredResult& a, Variant& variant) {
+void complete(const MeasuredResult& a, const DeviceInfo& device, Variant& variant) {
   const int64_t numFrames = a.y.dim(0) * a.y.dim(1);
   ChannelMomentsParams p{};
   p.y = a.y.data;
@@ -60,12 +60,13 @@ void complete(const MeasuredResult& a, Variant& variant) {
   }
   variant.launches.push_back(moments_launch(a.op + "_moments_merge", p, ceil_div(p.channels, kMomentsMergeChannels),
                                             kMomentsMergeChannels * kMomentsMergeRows, numFrames, offset));
+  variant.launches.back().overlapped = device.smVersion >= 90;
   variant.workspaceBytes = offset + static_cast<uint64_t>(numFrames) * p.numChunks * p.channels * 8;
 }
 
 }  // namespace
 
-void add_channel_moments(const MeasuredResult& result, Candidates& out) {
+void add_channel_moments(const MeasuredResult& result, const DeviceInfo& device, Candidates& out) {
   if (!result.moments.present() || out.variants.empty()) return;
   // Kernels that find moments themselves come first: others read the result again.
   const bool invariant = bool(out.variance_reason());
@@ -74,7 +75,7 @@ void add_channel_moments(const MeasuredResult& result, Candidates& out) {
     for (size_t i = 1; i < out.variants.size(); ++i) out.reject({out.variants[i].name}, out.variance_reason());
     out.variants.resize(1);
   }
-  for (Variant& variant : out.variants) complete(result, variant);
+  for (Variant& variant : out.variants) complete(result, device, variant);
 }
 
 }  // namespace vd::cuda

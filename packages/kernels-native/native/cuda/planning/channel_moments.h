@@ -15,6 +15,6 @@ struct MeasuredResult {
 
 /** Completes variants of a row whose moments are wanted: kernels that find those of their tiles come first, or alone where the plan is
  *  batch-invariant, and launches behind each variant find the rest. */
-void add_channel_moments(const MeasuredResult& result, Candidates& out);
+void add_channel_moments(const MeasuredResult& result, const DeviceInfo& device, Candidates& out);
 
 }  // namespace vd::cuda

@@ -38,12 +38,11 @@ NormFinishParams finish_params(const GroupNormOperands& a, int framesPerRow) {
   return p;
 }
 
-/** Pixels of a lane in the last pass, at most: four rounds of 64 bytes in 16 bits. */
-constexpr int kApplyPixels = 16;
+/** Pixels of a lane in the last pass, at most: two rounds of 64 bytes in 16 bits. */
+constexpr int kApplyPixels = 8;
 
-Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const NormSource& source, bool vector, int framesPerRow,
-                    const Workspace& workspace) {
-  const NormShape shape = norm_shape(source, vector);
+Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const NormSource& source, const NormShape& shape, bool vector,
+                    int framesPerRow, const Workspace& workspace, const DeviceInfo& device) {
   NormApplyParams p{};
   p.source = source;
   p.y = a.y.data;
@@ -59,6 +58,7 @@ Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const
   launch.relocations.push_back({offsetof(NormApplyParams, affine), Address::workspace(0)});
   if (workspace.restBytes > 0)
     launch.relocations.push_back({offsetof(NormApplyParams, shiftRest), Address::workspace(workspace.restOffset)});
+  launch.overlapped = device.smVersion >= 90;
   launch.symbol = symbol + "_apply_" + type_name(a.x.dtype) + (vector ? "" : "_scalar");
   launch.grid[0] = static_cast<uint32_t>(p.numChunks);
   launch.grid[1] = static_cast<uint32_t>(source.frames);
@@ -183,19 +183,20 @@ void add_group_norm(const GroupNormOperands& a, const std::string& symbol, const
   Variant variant;
   variant.name = vector ? "vector" : "scalar";
   const NormSource source = norm_source(a.x, a.x2);
+  const NormShape shape = norm_shape(source, vector, device, bool(out.variance_reason()));
   const int framesPerRow = a.joinFrames ? static_cast<int>(a.x.dim(1)) : 1;
   const Workspace workspace = workspace_of(a, source.frames / framesPerRow);
   NormFinishParams finish = finish_params(a, framesPerRow);
   variant.workspaceBytes = workspace.partialOffset;
   if (!a.stats.present())
-    variant.workspaceBytes += add_partial_launch(variant, symbol.c_str(), source, vector, workspace.partialOffset, finish);
-  Launch second = finish_launch(symbol.c_str(), source, finish);
+    variant.workspaceBytes += add_partial_launch(variant, symbol.c_str(), source, shape, vector, workspace.partialOffset, finish, device);
+  Launch second = finish_launch(symbol.c_str(), source, finish, device);
   if (!a.stats.present()) second.relocations.push_back({offsetof(NormFinishParams, partial), Address::workspace(workspace.partialOffset)});
   second.relocations.push_back({offsetof(NormFinishParams, affine), Address::workspace(0)});
   if (workspace.restBytes > 0)
     second.relocations.push_back({offsetof(NormFinishParams, shiftRest), Address::workspace(workspace.restOffset)});
   variant.launches.push_back(std::move(second));
-  variant.launches.push_back(apply_launch(a, symbol, source, vector, framesPerRow, workspace));
+  variant.launches.push_back(apply_launch(a, symbol, source, shape, vector, framesPerRow, workspace, device));
   out.add(std::move(variant));
   add_held(a, symbol, vector, device, out);
 }

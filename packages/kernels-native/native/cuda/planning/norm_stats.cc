@@ -8,9 +8,12 @@ using namespace device;
 
 namespace {
 
-/** Of a frame: enough for all multiprocessors at the models' frame counts. */
-constexpr int64_t kLeastChunks = 64;
+/** Of a large frame, and of a small one: enough for all multiprocessors at the models' frame counts. */
+constexpr int64_t kChunks = 64, kLeastChunks = 4;
 constexpr int64_t kMostChunkPixels = 2048;
+/** Of a lane, in a chunk: what a block does once is little beside so many, and beside so few where blocks are few. Measured on an H100:
+ *  docs/kernels/group_norm.md. */
+constexpr int64_t kLanePixels = 32, kFewLanePixels = 8;
 /** Of the form that moves eight channels at a time. */
 constexpr int64_t kMostVectorChannels = 8192;
 
@@ -36,22 +39,32 @@ NormSource norm_source(const Tensor& x, const Tensor& x2) {
   return s;
 }
 
-NormShape norm_shape(const NormSource& s, bool vector) {
+namespace {
+
+/** Pixels of a chunk, as many times eight for each lane unless the frame has fewer. */
+int chunk_pixels(int64_t pixels, int64_t lanes, int64_t lanePixels) {
+  const int64_t least = std::min(lanePixels * lanes, ceil_div(pixels, kLeastChunks));
+  const int64_t wanted = std::min(std::max(ceil_div(pixels, kChunks), least), kMostChunkPixels);
+  const int64_t step = 8 * lanes, rounded = std::max<int64_t>(1, (wanted + step / 2) / step) * step;
+  return static_cast<int>(std::min(rounded, pixels));
+}
+
+}  // namespace
+
+NormShape norm_shape(const NormSource& s, bool vector, const DeviceInfo& device, bool invariant) {
   NormShape shape;
   const int vectors = (s.channels + s.channels2) / (vector ? 8 : 1);
   shape.lanes = std::max(1, std::min(320 / std::max(vectors, 1), s.pixels));
   shape.threads = static_cast<int>(round_up(std::min(std::max(vectors * shape.lanes, 32), 320), 32));
-  // Chunks follow from the frame alone, so that statistics have the same bits however many frames are normed at a time;
-  // at least eight pixels a lane.
-  const int64_t chunk = std::max<int64_t>(std::min<int64_t>(ceil_div(s.pixels, kLeastChunks), kMostChunkPixels), 8 * shape.lanes);
-  shape.chunkPixels = static_cast<int>(std::min<int64_t>(chunk, s.pixels));
+  shape.chunkPixels = chunk_pixels(s.pixels, shape.lanes, kLanePixels);
+  const int64_t blocks = s.frames * ceil_div(s.pixels, shape.chunkPixels);
+  if (!invariant && blocks < 2 * device.numSms) shape.chunkPixels = chunk_pixels(s.pixels, shape.lanes, kFewLanePixels);
   shape.numChunks = static_cast<int>(ceil_div(s.pixels, shape.chunkPixels));
   return shape;
 }
 
-size_t add_partial_launch(Variant& variant, const char* prefix, const NormSource& source, bool vector, size_t offset,
-                          NormFinishParams& finish) {
-  const NormShape shape = norm_shape(source, vector);
+size_t add_partial_launch(Variant& variant, const char* prefix, const NormSource& source, const NormShape& shape, bool vector,
+                          size_t offset, NormFinishParams& finish, const DeviceInfo& device) {
   NormPartialParams partial{};
   partial.source = source;
   partial.groups = finish.groups;
@@ -62,23 +75,25 @@ size_t add_partial_launch(Variant& variant, const char* prefix, const NormSource
   finish.numChunks = shape.numChunks;
   finish.chunkPixels = shape.chunkPixels;
   Launch launch;
+  launch.overlapped = device.smVersion >= 90;
   launch.symbol = std::string(prefix) + "_partial_" + type_name(static_cast<DType>(source.type)) + (vector ? "" : "_scalar");
   launch.grid[0] = static_cast<uint32_t>(shape.numChunks);
   launch.grid[1] = static_cast<uint32_t>(source.frames);
   launch.block = static_cast<uint32_t>(shape.threads);
-  launch.sharedBytes = static_cast<uint32_t>((shape.lanes + 1) * (source.channels + source.channels2) * 8);
+  launch.sharedBytes = static_cast<uint32_t>((shape.lanes * 8 + 4) * (source.channels + source.channels2));
   launch.set_params(partial);
   launch.relocations.push_back({offsetof(NormPartialParams, partial), Address::workspace(offset)});
   variant.launches.push_back(std::move(launch));
   return static_cast<size_t>(source.frames) * finish.groups * shape.numChunks * 8;
 }
 
-Launch finish_launch(const char* prefix, const NormSource& source, const NormFinishParams& finish) {
+Launch finish_launch(const char* prefix, const NormSource& source, const NormFinishParams& finish, const DeviceInfo& device) {
   NormFinishParams p = finish;
   p.pixels = source.pixels;
   p.groupChannels = (source.channels + source.channels2) / p.groups;
   Launch launch;
   launch.symbol = std::string(prefix) + "_finish";
+  launch.overlapped = device.smVersion >= 90;
   launch.grid[0] = static_cast<uint32_t>(source.frames / p.framesPerRow * p.groups);
   launch.block = 128;
   launch.set_params(p);
