@@ -313,7 +313,7 @@ export function decodeShape(
     ...{ fusedSilu: true, fusedUpsample: true, fusedNorm },
     ...{ winograd: convolutions === "winograd", fp8: decoder === "fp8" },
   });
-  return { numFrames, height: height / factor, width: width / factor, dtype, rewrite, spatialBytes };
+  return { numFrames, height: height / factor, width: width / factor, dtype, rewrite, spatialBytes, fusedNorm };
 }
 
 /** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */

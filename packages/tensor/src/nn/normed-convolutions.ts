@@ -1,7 +1,7 @@
 import { requireFields } from "@vd/kernels-native";
 import type { RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
-import { type CallOptions, packedBytes, TENSOR } from "../tensor";
+import { type CallOptions, packedBytes, requireTensor, TENSOR, type Tensor } from "../tensor";
 import { CONVOLUTION, is3x1x1, is3x3, normedSource, requireTaking } from "./convolution-calls";
 import { type TakeConvolution, withWaitingGroupNorms } from "./waiting-norms";
 
@@ -19,20 +19,37 @@ const WALK = { channels: 128, pixels: 128 };
 /** Most filters, and multiples of channels, of kernels that multiply a pixel with the filters of all taps at once. */
 const FEW = { filters: 4, channels: 32 };
 
+/** Height, width and channels of a frame. */
+type FrameSize = readonly [number, number, number];
+
+/** True where kernels that walk along frames have so many filters. */
+const isWalked = (numFilters: number, [height, width, channels]: FrameSize): boolean =>
+  channels === WALK.channels && numFilters === WALK.channels && (height * width) % WALK.pixels === 0;
+
 /** True where whole tiles of kernels cover the frames and the filters, or filters are few. */
-function isCovered(call: ConvOptions, [height, width, channels]: readonly [number, number, number]): boolean {
+function isCovered(call: ConvOptions, frame: FrameSize): boolean {
+  const [height, width, channels] = frame;
   const numFilters = call.weight.dims[0]!;
   if (is3x3(call) && numFilters <= FEW.filters) return channels % FEW.channels === 0;
-  if (is3x1x1(call))
-    return channels === WALK.channels && numFilters === WALK.channels && (height * width) % WALK.pixels === 0;
+  if (is3x1x1(call)) return isWalked(numFilters, frame);
   const isWhole = height % tileRows(numFilters) === 0 && width % TILE_COLUMNS === 0;
   return is3x3(call) && isWhole && channels % 64 === 0 && numFilters % 128 === 0;
 }
 
+const frameOf = (x: Tensor): FrameSize => x.dims.slice(2) as [number, number, number];
+
+const isLarge = (x: Tensor): boolean => x.dtype !== "f32" && packedBytes(frameOf(x), x.dtype) >= LEAST_FRAME_BYTES;
+
 /** True where a GPU's kernels normalise tiles on the way: 16 bits, large frames which whole tiles cover, filters for whole tiles. */
 function gains(call: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">): boolean {
-  const frame = x.dims.slice(2) as [number, number, number];
-  return x.dtype !== "f32" && !x2 && packedBytes(frame, x.dtype) >= LEAST_FRAME_BYTES && isCovered(call, frame);
+  return !x2 && isLarge(x) && isCovered(call, frameOf(x));
+}
+
+/** Returns whether {@link normedConvolutions} records convolutions over frames with their norms inside, with as many filters as x has channels.
+ *  x: [B,F,H,W,C]. */
+export function normsOverFramesInside(x: Tensor): boolean {
+  requireTensor("normsOverFramesInside x", x);
+  return isLarge(x) && isWalked(x.dims[4]!, frameOf(x));
 }
 
 /**

@@ -260,6 +260,7 @@ export class SvdAutoencoder extends OptimizableModel {
       latentScale: scaled ? undefined : 1,
       rewrite: rewriteOf(switches),
       spatialBytes: spatialBytesOf(this.device),
+      fusedNorm: switches.fusedNorm,
     };
     const key = JSON.stringify([shape, switches]);
     if (this.known.key !== key) this.known = { key, stages: { memories: new Map() } };

@@ -3,6 +3,7 @@ import {
   type Device,
   type DType,
   FINITE,
+  FLAG,
   FUNCTION,
   having,
   NUMBER,
@@ -57,12 +58,14 @@ export interface DecodeShape {
   rewrite?: RewriteCall | undefined;
   /** Bytes that layers of single frames had better work in at a time, as `spatialBytesOf` says for a device. Default: no limit. */
   spatialBytes?: number | undefined;
+  /** Whether `rewrite` has norms inside convolutions, which leaves room for longer parts. Default: false. */
+  fusedNorm?: boolean | undefined;
 }
 
 const VAE = having("an autoencoder of temporalVae", ["blocks", "end", "config"]);
 const SHAPE = {
   ...{ numFrames: COUNT, height: COUNT, width: COUNT, dtype: DTYPE },
-  ...{ latentScale: optional(FINITE), rewrite: optional(FUNCTION), spatialBytes: optional(NUMBER) },
+  ...{ latentScale: optional(FINITE), rewrite: optional(FUNCTION), spatialBytes: optional(NUMBER), fusedNorm: optional(FLAG) },
 };
 
 /** Refuses what is no autoencoder, or no shape of a decode. @throws VdError `attr` */
@@ -119,7 +122,8 @@ export function decodeStage(vae: TemporalVae, shape: DecodeShape, chunkFrames: n
     key: `decode ${shape.numFrames} ${chunkFrames}`,
     dtype: shape.dtype,
     build: recording(shape, function* (g) {
-      const all = { chunkFrames: chunkFrames ?? shape.numFrames, spatialBytes: shape.spatialBytes };
+      const { spatialBytes, fusedNorm } = shape;
+      const all = { chunkFrames: chunkFrames ?? shape.numFrames, spatialBytes, fusedNorm };
       outputFrames(g, yield* vae.decode.inPieces(g, yield* latentPixels(g, vae, shape), all));
     }),
   };
@@ -136,7 +140,7 @@ export function headStage(
     key: `decode head ${shape.numFrames} ${head.numBlocks} ${head.chunkFrames}`,
     dtype: shape.dtype,
     build: recording(shape, function* (g) {
-      const options = { ...head, spatialBytes: shape.spatialBytes };
+      const options = { ...head, spatialBytes: shape.spatialBytes, fusedNorm: shape.fusedNorm };
       g.output("y", yield* vae.decodeHead.inPieces(g, yield* latentPixels(g, vae, shape), options));
     }),
   };

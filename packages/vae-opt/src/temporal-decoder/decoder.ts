@@ -8,6 +8,7 @@ import {
   type Graph,
   groupNorm,
   type Module,
+  normsOverFramesInside,
   type Pausable,
   type PausableModule,
   packedBytes,
@@ -38,6 +39,8 @@ interface Stage {
   channels: number;
   /** Channels that the spatial half works in at most for a pixel of its result, beside what it takes. */
   workChannels: number;
+  /** The same where norms are inside convolutions: without what is normalised. */
+  insideChannels: number;
   /** Names to keep the result under, once the stage is done. */
   tapAs?: string;
 }
@@ -61,7 +64,9 @@ function residualStage(w: Weights, level: number, [cin, cout]: [number, number],
   // A convolution's result beside its input or the skip connection, beside what came before.
   const ownChannels = (before ? cin : 0) + cout + Math.max(cin, cout);
   const workChannels = Math.max(ownChannels, before?.workChannels ?? 0);
-  return { name: w.path, level, spatial, temporal, temporalHalves, grow, channels: cout, workChannels };
+  const insideChannels = (before ? cin : 0) + cout + (cin === cout ? 0 : cout);
+  const sizes = { grow, channels: cout, workChannels, insideChannels };
+  return { name: w.path, level, spatial, temporal, temporalHalves, ...sizes };
 }
 
 /** The middle block: attention comes before the second residual block only, so with one layer it never runs and
@@ -188,6 +193,9 @@ export interface DecodeOptions {
   /** With `chunkFrames`, for one clip: bytes that what sees no other frames had better work in at a time, so that a cache holds them.
    *  Every number gives the same bits. Default: as many as `chunkFrames` allows. */
   spatialBytes?: number | undefined;
+  /** With `chunkFrames`: whether the graph's calls are recorded with norms inside convolutions (`normedConvolutions`), so that parts need no
+   *  room for what is normalised and may be longer. Every choice gives the same bits. Default: false. */
+  fusedNorm?: boolean | undefined;
 }
 
 /** How to decode the beginning. */
@@ -244,11 +252,13 @@ interface Cut {
   room: number;
   /** Elements that parts that see no other frames had better work in. */
   cached: number;
+  /** Of `room`, what spatial halves take where their norms are inside convolutions; undefined where they are not. */
+  insideRoom?: number | undefined;
 }
 
 /** How the stages cut the clip z; undefined where each has a norm of its own over all of it. */
 function cutOf(z: Tensor, options: DecodeOptions, stages: readonly Stage[]): Cut | undefined {
-  const { chunkFrames, spatialBytes = Number.POSITIVE_INFINITY } = options;
+  const { chunkFrames, spatialBytes = Number.POSITIVE_INFINITY, fusedNorm = false } = options;
   const [batch, numFrames] = z.dims as [number, number];
   if (chunkFrames === undefined) return undefined;
   const all = Number.POSITIVE_INFINITY;
@@ -256,8 +266,9 @@ function cutOf(z: Tensor, options: DecodeOptions, stages: readonly Stage[]): Cut
   const cached = spatialBytes / elementBytes(z.dtype);
   if (chunkFrames >= numFrames) return { room: all, cached };
   const [, ...results] = sizesOf(z.dims, stages);
-  const most = Math.max(1, ...results.map((dims, i) => workOf(dims, stages[i]!.workChannels)));
-  return { room: chunkFrames * most, cached };
+  const roomFor = (channels: "workChannels" | "insideChannels") =>
+    chunkFrames * Math.max(1, ...results.map((dims, i) => workOf(dims, stages[i]![channels])));
+  return { room: roomFor("workChannels"), cached, insideRoom: fusedNorm ? roomFor("insideChannels") : undefined };
 }
 
 /** Elements of `channels` for each pixel of a frame of dims [B,F,H,W,C]. */
@@ -293,8 +304,10 @@ function temporalParts(
   const left = frames - (beside ? 0 : numFrames);
   const longest = left >= numFrames ? numFrames : left - 2;
   if (longest > 0) return { chunks: evenChunks(numFrames, longest), half: beside ?? g.empty(x.dims, x.dtype) };
-  // Else there are a normalised part and a window, both with two frames more.
-  return { chunks: evenChunks(numFrames, Math.floor(frames / 2) - 2) };
+  // Else there are a window with two frames more and, where norms are not inside, a normalised part of that length.
+  const isInside = cut.insideRoom !== undefined && normsOverFramesInside(x);
+  const window = isInside ? Math.floor(cut.insideRoom! / workOf(x.dims, x.dims[4]!)) : Math.floor(frames / 2);
+  return { chunks: evenChunks(numFrames, window - 2) };
 }
 
 /** Where stages work. */

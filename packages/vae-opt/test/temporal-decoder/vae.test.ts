@@ -1,7 +1,7 @@
-import { layoutGraph } from "@vd/tensor";
+import { type GraphLayout, layoutGraph, normedConvolutions } from "@vd/tensor";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseVaeConfig, spatialFactor, temporalVae, type VaeConfig } from "../../src/index";
+import { type DecodeOptions, parseVaeConfig, spatialFactor, temporalVae, type VaeConfig } from "../../src/index";
 import { randomWeights } from "../support/random-weights";
 import { noise, runModule } from "../support/run-module";
 
@@ -120,6 +120,24 @@ describe("decoding", () => {
     expect(rowsOf(1)).toEqual({ spatial: 8 * spatial, temporal });
   });
 
+  it("with norms inside convolutions computes more frames over time at once, in no more memory", () => {
+    const wide = parseVaeConfig({ block_out_channels: [128, 128], layers_per_block: 1, down_block_types: undefined });
+    const vae = temporalVae(randomWeights().weights, wide);
+    const layoutOf = (fusedNorm: boolean) =>
+      layoutGraph(
+        (g) => {
+          g.rewriteCalls(normedConvolutions());
+          g.output("y", vae.decode(g, g.input("z", [1, 14, 64, 128, 4]), { chunkFrames: 4, fusedNorm }));
+        },
+        { dtype: "f16" },
+      );
+    const overTime = ({ graph }: GraphLayout) =>
+      graph.rows.filter(({ op, name }) => op === "group_norm_conv" && name.endsWith("temporal_res_block.conv2")).length;
+    const [apart, inside] = [layoutOf(false), layoutOf(true)];
+    expect(overTime(inside)).toBeLessThan(overTime(apart));
+    expect(inside.memory.peakBytes).toBeLessThanOrEqual(apart.memory.peakBytes);
+  });
+
   it.each([
     ["maps that grow", [32, 64, 64, 64], 2],
     ["a map that shrinks", [32, 256], 1],
@@ -130,11 +148,11 @@ describe("decoding", () => {
     );
     for (const numFrames of [1, 2, 3, 5, 9, 14]) {
       const latents = noise(numFrames * 2 * 3 * 4);
-      const inParts = (chunkFrames: number, spatialBytes?: number) =>
-        runModule((g, x) => vae.decode(g, x, { chunkFrames, spatialBytes }), [1, numFrames, 2, 3, 4], latents);
+      const inParts = (chunkFrames: number, more: DecodeOptions = {}) =>
+        runModule((g, x) => vae.decode(g, x, { chunkFrames, ...more }), [1, numFrames, 2, 3, 4], latents);
       const whole = await inParts(numFrames);
       for (const spatialBytes of [1, 1 << 16])
-        expect(relativeDistance((await inParts(numFrames, spatialBytes)).values, whole.values), "cached").toBe(0);
+        expect(relativeDistance((await inParts(numFrames, { spatialBytes })).values, whole.values), "cached").toBe(0);
       for (let chunkFrames = 1; chunkFrames < numFrames; chunkFrames++)
         expect(relativeDistance((await inParts(chunkFrames)).values, whole.values), `${chunkFrames}`).toBe(0);
     }
