@@ -62,7 +62,8 @@ async function decodeWay(context: GenerationContext, moreBytes = 0): Promise<Dec
   if (device.kind === "cpu" && checked.memory === "lowest") return { decodeChunk: 1, alone: false };
   const besideBytes = await bytesBesideDecoding(context);
   const options = { device, layouts, memory: checked.memory, signal: context.options.signal };
-  const choose = (bytes: number) => choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes - moreBytes });
+  const choose = (bytes: number) =>
+    choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes - moreBytes });
   const kept = await choose(besideBytes);
   // Rather than to decode in tiles a device lets go of the weights of the stages before.
   const alone = kept.tiles !== undefined && besideBytes > 0;

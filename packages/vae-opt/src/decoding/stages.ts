@@ -65,7 +65,12 @@ export interface DecodeShape {
 const VAE = having("an autoencoder of temporalVae", ["blocks", "end", "config"]);
 const SHAPE = {
   ...{ numFrames: COUNT, height: COUNT, width: COUNT, dtype: DTYPE },
-  ...{ latentScale: optional(FINITE), rewrite: optional(FUNCTION), spatialBytes: optional(NUMBER), fusedNorm: optional(FLAG) },
+  ...{
+    latentScale: optional(FINITE),
+    rewrite: optional(FUNCTION),
+    spatialBytes: optional(NUMBER),
+    fusedNorm: optional(FLAG),
+  },
 };
 
 /** Refuses what is no autoencoder, or no shape of a decode. @throws VdError `attr` */

@@ -14,7 +14,11 @@ const convolutions = new Map<string, RewriteCall>();
 function convolutionsOf({ fp8, winograd, fusedNorm }: ConvolutionSwitches): RewriteCall | undefined {
   if (!fp8 && !winograd && !fusedNorm) return undefined;
   const key = String([fp8, winograd, fusedNorm]);
-  const takes = [fp8 && takeFloat8({ fusedNorm }), winograd && takeWinograd({ eachFrame: true }), fusedNorm && takeNormed];
+  const takes = [
+    fp8 && takeFloat8({ fusedNorm }),
+    winograd && takeWinograd({ eachFrame: true }),
+    fusedNorm && takeNormed,
+  ];
   const found = convolutions.get(key) ?? withWaitingGroupNorms(...takes.filter((take) => take !== false));
   convolutions.set(key, found);
   return found;
