@@ -98,14 +98,21 @@ template <int kWidth> struct ChunkSumsTable {
   }
 };
 
-/** Calls body(pair, shift, pixels) for every kTeam-th channel of a group from `first` on, in every lane. Lane l has the pixels of the chunk
- *  from l on, `lanes` apart. */
+/** Calls body(pair, shift, pixels) for every kTeam-th of a group's sums, those of all its channels in each of the lanes, from the member's
+ * own on. Lane l has the pixels of the chunk from l on, `lanes` apart; the group's channels are `size` from `begin` on. */
 template <int kTeam, int kWidth, class Body>
-__device__ __forceinline__ void visit_sums(const ChunkSumsTable<kWidth>& table, int first, int end, int lanes, int pixels, Body body) {
-  const int each = pixels / lanes, more = pixels - each * lanes;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const auto count = static_cast<float>(each + (lane < more ? 1 : 0));
-    for (int c = first; c < end; c += kTeam) body(table.at(lane, c), table.shifts[c], count);
+__device__ __forceinline__ void visit_sums(const ChunkSumsTable<kWidth>& table, int begin, int size, int lanes, int pixels, Body body) {
+  const int each = pixels / lanes, more = pixels - each * lanes, member = threadIdx.x % kTeam;
+  // Counted on: a division for each would be most of the work.
+  const int stepLane = kTeam / size, step = kTeam % size;
+  for (int lane = member / size, i = member % size; lane < lanes;) {
+    body(table.at(lane, begin + i), table.shifts[begin + i], static_cast<float>(each + (lane < more ? 1 : 0)));
+    lane += stepLane;
+    i += step;
+    if (i >= size) {
+      i -= size;
+      ++lane;
+    }
   }
 }
 
@@ -114,20 +121,23 @@ template <int kWidth>
 __device__ __forceinline__ void write_group_moments(const NormPartialParams& p, const ChunkSumsTable<kWidth>& table, int frame, int chunk,
                                                     int pixels) {
   constexpr int kTeam = 8;
-  const int size = p.groupChannels, member = threadIdx.x % kTeam;
+  const int size = p.groupChannels;
   for (int from = 0; from < p.groups; from += blockDim.x / kTeam) {
-    const int g = from + threadIdx.x / kTeam, begin = g * size, end = g < p.groups ? begin + size : begin;
-    const float around = end > begin ? table.shifts[begin] : 0.0f;  // what is summed is small
+    const int g = from + threadIdx.x / kTeam, begin = g * size;
+    const bool there = g < p.groups;
+    const float around = there ? table.shifts[begin] : 0.0f;  // what is summed is small
     float sum = 0.0f, deviations = 0.0f;
-    visit_sums<kTeam>(table, begin + member, end, p.lanes, pixels,
-                      [&](float2 v, float shift, float count) { sum += fmaf(count, shift - around, v.x); });
+    if (there)
+      visit_sums<kTeam>(table, begin, size, p.lanes, pixels,
+                        [&](float2 v, float shift, float count) { sum += fmaf(count, shift - around, v.x); });
     const float mean = around + sum_lanes<kTeam>(sum) / (static_cast<float>(pixels) * size);
-    visit_sums<kTeam>(table, begin + member, end, p.lanes, pixels, [&](float2 v, float shift, float count) {
-      const float apart = shift - mean;
-      deviations += fmaxf(fmaf(apart, fmaf(apart, count, 2.0f * v.x), v.y), 0.0f);
-    });
+    if (there)
+      visit_sums<kTeam>(table, begin, size, p.lanes, pixels, [&](float2 v, float shift, float count) {
+        const float apart = shift - mean;
+        deviations += fmaxf(fmaf(apart, fmaf(apart, count, 2.0f * v.x), v.y), 0.0f);
+      });
     deviations = sum_lanes<kTeam>(deviations);
-    if (end > begin && member == 0)
+    if (there && threadIdx.x % kTeam == 0)
       static_cast<float2*>(p.partial)[(static_cast<int64_t>(frame) * p.groups + g) * p.numChunks + chunk] = make_float2(mean, deviations);
   }
 }

@@ -48,7 +48,7 @@ export const LOAD_TABLE = {
   },
   convolutions: {
     kind: choice(CONVOLUTIONS, "Convolutions"),
-    doc: "How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s transforms, which take less time and more memory while they are used. `auto` takes those of the UNet, or of its smaller filters, as far as its memory allows, on a Hopper GPU where the memory use is `full`. The frames differ by rounding.",
+    doc: "How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s transforms, which take less time and more memory while they are used. `auto` takes those of the UNet and the decoder, of the UNet alone, or of its smaller filters, as far as its memory allows, on a Hopper GPU where the memory use is `full`. The frames differ by rounding.",
     default: always(CONVOLUTIONS[0]),
     cli: { flags: "--convolutions <NAME>" },
   },

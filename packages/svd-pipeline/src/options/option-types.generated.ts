@@ -20,9 +20,9 @@ export interface LoadOptions {
    *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
   calibration?: string | undefined;
   /** How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s
-   *  transforms, which take less time and more memory while they are used. `auto` takes those of the UNet, or of its
-   *  smaller filters, as far as its memory allows, on a Hopper GPU where the memory use is `full`. The frames differ
-   *  by rounding. Default: auto. */
+   *  transforms, which take less time and more memory while they are used. `auto` takes those of the UNet and the
+   *  decoder, of the UNet alone, or of its smaller filters, as far as its memory allows, on a Hopper GPU where the
+   *  memory use is `full`. The frames differ by rounding. Default: auto. */
   convolutions?: Convolutions | undefined;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads?: number | undefined;
@@ -253,9 +253,9 @@ export interface LoadValues {
    *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
   calibration: string | undefined;
   /** How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s
-   *  transforms, which take less time and more memory while they are used. `auto` takes those of the UNet, or of its
-   *  smaller filters, as far as its memory allows, on a Hopper GPU where the memory use is `full`. The frames differ
-   *  by rounding. Default: auto. */
+   *  transforms, which take less time and more memory while they are used. `auto` takes those of the UNet and the
+   *  decoder, of the UNet alone, or of its smaller filters, as far as its memory allows, on a Hopper GPU where the
+   *  memory use is `full`. The frames differ by rounding. Default: auto. */
   convolutions: Convolutions;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads: number | undefined;
