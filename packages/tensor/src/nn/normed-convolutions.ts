@@ -46,7 +46,7 @@ function gains(call: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">)
 }
 
 /** Returns whether {@link normedConvolutions} records convolutions over frames with their norms inside, with as many filters as x has channels.
- *  x: [B,F,H,W,C]. */
+ *  x: [B,F,H,W,C]. @throws VdError `attr` for what is no tensor */
 export function normsOverFramesInside(x: Tensor): boolean {
   requireTensor("normsOverFramesInside x", x);
   return isLarge(x) && isWalked(x.dims[4]!, frameOf(x));

@@ -11,7 +11,7 @@ namespace {
 /** Of a large frame, and of a small one: enough for all multiprocessors at the models' frame counts. */
 constexpr int64_t kChunks = 64, kLeastChunks = 4;
 constexpr int64_t kMostChunkPixels = 2048;
-/** Of a lane, in a chunk: what a block does once is little beside so many, and beside so few where blocks are few. Measured on an H100:
+/** Of a lane in a chunk, at least: many, since a block merges its sums once, and few where there would be few blocks. Measured on an H100:
  *  docs/kernels/group_norm.md. */
 constexpr int64_t kLanePixels = 32, kFewLanePixels = 8;
 /** Of the form that moves eight channels at a time. */
@@ -41,7 +41,7 @@ NormSource norm_source(const Tensor& x, const Tensor& x2) {
 
 namespace {
 
-/** Pixels of a chunk, as many times eight for each lane unless the frame has fewer. */
+/** Pixels of a chunk: a multiple of eight for each lane, or all of the frame where it has fewer. */
 int chunk_pixels(int64_t pixels, int64_t lanes, int64_t lanePixels) {
   const int64_t least = std::min(lanePixels * lanes, ceil_div(pixels, kLeastChunks));
   const int64_t wanted = std::min(std::max(ceil_div(pixels, kChunks), least), kMostChunkPixels);
