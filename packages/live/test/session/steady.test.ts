@@ -8,6 +8,10 @@ import { readFrames, TINY_LIVE } from "../support/tiny-live";
 const FRAMES = process.env.VD_LONG === "1" ? 900_000 : 60;
 /** Frames that are timed together. */
 const GROUP = 10;
+/** How long a single wait of the event loop may take. */
+const LONGEST_WAIT_MS = 2;
+/** How many more groups are timed where other processes disturbed all of them: a quarter of a minute. */
+const MORE_GROUPS = 100;
 /** What a thousand garbage collections may leave behind: V8's own tables. */
 const SLACK = 2 ** 17;
 
@@ -17,7 +21,8 @@ test(`${FRAMES} frames keep no memory, and the event loop waits little for them`
   for (let i = 0; i < 20; i++) await frames.next();
   const before = heldMemory();
   let activeMs = Number.POSITIVE_INFINITY;
-  for (let group = 0; group < FRAMES / GROUP; group++) {
+  const groups = FRAMES / GROUP;
+  for (let group = 0; group < groups || (activeMs >= LONGEST_WAIT_MS && group < groups + MORE_GROUPS); group++) {
     const loop = performance.eventLoopUtilization();
     for (let i = 0; i < GROUP; i++) await frames.next();
     activeMs = Math.min(activeMs, performance.eventLoopUtilization(loop).active / GROUP);
@@ -25,8 +30,8 @@ test(`${FRAMES} frames keep no memory, and the event loop waits little for them`
   const after = heldMemory();
   expect(after.outside - before.outside).toBeLessThanOrEqual(0);
   expect(after.heap - before.heap).toBeLessThan(SLACK);
-  // All that this thread does for a frame, in the group that other processes disturbed least; 2 ms is the limit of a single wait.
-  expect(activeMs).toBeLessThan(2);
+  // All that this thread does for a frame, in the group that other processes disturbed least: 0.5 ms where none does.
+  expect(activeMs).toBeLessThan(LONGEST_WAIT_MS);
   await session.close();
 });
 
