@@ -6,8 +6,8 @@ import { boolean, choice, cliRows, helpText, isSwitch, type OptionTable, readCli
 /** Every option of the commands, but those that `bench` hands on to vd-bench. */
 export const KERNEL_TABLE = {
   device: {
-    kind: choice(["cpu", "cuda"], "string"),
-    doc: "Where the op is tested.",
+    kind: choice(["cpu", "cuda", "emulated"], "string"),
+    doc: "Where the op is tested; emulated: kernels of a GPU on the CPU, where there is no GPU (Linux on x64, with nvcc and a C++ compiler).",
     default: { kind: "always", value: "cpu" },
     cli: { flags: "--device <DEVICE>" },
   },
@@ -52,7 +52,7 @@ function parsed(typed: readonly string[], options: ParsedOptions) {
 export interface TypedWords {
   /** Words that are no options of ours: with `handsOn` options of another program too. */
   words: string[];
-  values: Partial<{ device: "cpu" | "cuda"; validate: boolean; ncu: boolean; nsys: boolean }>;
+  values: Partial<{ device: "cpu" | "cuda" | "emulated"; validate: boolean; ncu: boolean; nsys: boolean }>;
 }
 
 /**

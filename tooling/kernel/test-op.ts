@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { devices, type OpId } from "@vd/kernels-native";
 import { Failure } from "../build/workspace.mjs";
 import { sanitizedAddon } from "../check/sanitizers/build.mjs";
+import { buildEmulator, requireEmulator } from "../emulator/build.mjs";
 import type { TypedWords } from "./options";
 import { runProgram, runScript } from "./run-program";
 
@@ -12,6 +13,8 @@ const ON_CPU = "tooling/check/conformance.ts";
 const ON_GPU = "tooling/gpu/programs/conformance.ts";
 /** Elements of the largest operand that compute-sanitizer goes through in about a minute. */
 const MOST_SANITIZED = "6000";
+/** The same of those that the emulator goes through in seconds. */
+const MOST_EMULATED = "100000";
 
 async function allWell(steps: readonly (() => Promise<number>)[]): Promise<number> {
   for (const step of steps) {
@@ -40,10 +43,25 @@ function underComputeSanitizer(id: OpId, tool: string): Promise<number> {
   return runProgram("compute-sanitizer", ["--tool", tool, "--error-exitcode", "9", process.execPath, ...tested]);
 }
 
+/** Runs every kernel that could run a case on a GPU that is emulated. */
+async function onEmulator(id: OpId): Promise<number> {
+  const { env, images, remove } = await buildEmulator([id]);
+  try {
+    return await runScript([ON_GPU, "--op", id, "--all", "--images", images, "--most", MOST_EMULATED], env);
+  } finally {
+    remove();
+  }
+}
+
 /** Runs every case of an op, after compiling what changed. On the CPU: on every instruction set against the definition, and the
- *  definition against float64; on a GPU: every kernel that could run a case. Returns the exit status. */
+ *  definition against float64; on a GPU, also one that is emulated: every kernel that could run a case. Returns the exit status. */
 export async function testOp(id: OpId, { device, validate = false }: TypedWords["values"]): Promise<number> {
   const build = () => runProgram(process.execPath, [BUILD_ADDON]);
+  if (device === "emulated") {
+    if (validate) throw new Failure("--validate: expected --device cpu or cuda, got emulated");
+    requireEmulator();
+    return allWell([build, () => onEmulator(id)]);
+  }
   if (device !== "cuda")
     return allWell([build, () => runScript([ON_CPU, id]), ...(validate ? [() => underSanitizers(id)] : [])]);
   requireGpu();

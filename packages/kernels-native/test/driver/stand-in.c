@@ -2,6 +2,10 @@
 // environment variables, so that the loader and its errors can be tested where there is no GPU.
 // With STAND_IN_ORDER streams run late: what is queued waits until somebody asks for it, and of streams that could go on the first made
 // ("first") or the last made ("last") goes as far as it can. Kernels that copy then do, and graphs hold what was captured.
+// With STAND_IN_KERNELS, the path of a library that tooling/emulator built, kernels run: streams are late then.
+#ifndef _WIN32
+#include <dlfcn.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +72,11 @@ static R device_name(char* b, int n, int d) {
 }
 static R device_attribute(int* v, int which, int d) {
   (void)d;
-  *v = which == 75 ? setting("STAND_IN_MAJOR", 9) : which == 76 ? 0 : which == 16 ? 4 : which == 97 ? 232448 : 1 << 20;
+  *v = which == 75   ? setting("STAND_IN_MAJOR", 9)
+       : which == 76 ? 0
+       : which == 16 ? setting("STAND_IN_SMS", 4)
+       : which == 97 ? 232448
+                     : 1 << 20;
   return OK;
 }
 static R total_memory(size_t* n, int d) {
@@ -139,10 +147,44 @@ static const struct {
                {"elementwise_f32_program", 60},
                {"elementwise_f32_compiled1", 20}};
 static double clock_us;
+
+/* ---- Kernels that run: the functions of the library that STAND_IN_KERNELS names. */
+static struct {
+  int is_open;
+  unsigned (*count)(void);
+  const char* (*name)(unsigned index);
+  size_t (*params_bytes)(unsigned index);
+  R (*run)(unsigned index, const void* config, const void* params);
+  R (*encode)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, int);
+} emulator;
+static int emulates(void) {
+#ifndef _WIN32
+  const char* path = getenv("STAND_IN_KERNELS");
+  if (path == NULL || emulator.is_open) return path != NULL;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    abort();
+  }
+  *(void**)&emulator.count = dlsym(library, "emulator_count");
+  *(void**)&emulator.name = dlsym(library, "emulator_name");
+  *(void**)&emulator.params_bytes = dlsym(library, "emulator_params_bytes");
+  *(void**)&emulator.run = dlsym(library, "emulator_run");
+  *(void**)&emulator.encode = dlsym(library, "emulator_encode");
+  emulator.is_open = 1;
+  return 1;
+#else
+  return 0;
+#endif
+}
+/* ---- */
+
+static const char* kernel_name(uintptr_t i) { return emulates() ? emulator.name((unsigned)i) : kernels[i].name; }
+static unsigned num_kernels(void) { return emulates() ? emulator.count() : sizeof kernels / sizeof *kernels; }
 static R module_function(void** f, void* m, const char* symbol) {
   (void)m;
-  for (uintptr_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
-    if (strcmp(kernels[i].name, symbol) != 0) continue;
+  for (uintptr_t i = 0; i < num_kernels(); ++i) {
+    if (strcmp(kernel_name(i), symbol) != 0) continue;
     *f = (void*)(i + 1);
     return OK;
   }
@@ -150,7 +192,7 @@ static R module_function(void** f, void* m, const char* symbol) {
 }
 static R function_count(unsigned* n, void* m) {
   (void)m;
-  *n = sizeof kernels / sizeof *kernels;
+  *n = num_kernels();
   return OK;
 }
 static R functions(void** f, unsigned n, void* m) {
@@ -159,7 +201,7 @@ static R functions(void** f, unsigned n, void* m) {
   return OK;
 }
 static R function_name(const char** s, void* f) {
-  *s = kernels[(uintptr_t)f - 1].name;
+  *s = kernel_name((uintptr_t)f - 1);
   return OK;
 }
 static R set_attribute(void* f, int a, int v) {
@@ -185,6 +227,7 @@ typedef struct {
   Event* event;
   long ticket; /* Of a wait: how often the event must have been reached. */
   char params[64];
+  char* launch; /* Of a kernel that runs: its configuration, attributes and parameters. */
   Stream* stream;
 } Op;
 typedef struct {
@@ -211,7 +254,7 @@ static R unlock(R result) {
   if (--depth == 0) __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
   return result;
 }
-static int late(void) { return getenv("STAND_IN_ORDER") != NULL; }
+static int late(void) { return getenv("STAND_IN_ORDER") != NULL || getenv("STAND_IN_KERNELS") != NULL; }
 
 static void append(Ops* list, const Op* op) {
   if (list->count == list->room) list->ops = (Op*)realloc(list->ops, (list->room = 2 * list->room + 16) * sizeof(Op));
@@ -227,11 +270,30 @@ typedef struct {
 static void copy_pixels(const CopyParams* p) {
   for (int64_t i = 0; i < p->pixels; ++i) memcpy(p->y + 4 * i * p->y_pitch, p->x + 4 * i * p->x_pitch, 4 * (size_t)p->channels);
 }
+/* Of CUlaunchConfig and CUlaunchAttribute. */
+enum { CONFIG_BYTES = 56, ATTRIBUTES_AT = 40, COUNT_AT = 48, ATTRIBUTE_BYTES = 72 };
+static size_t attribute_bytes(const void* config) { return *(const unsigned*)((const char*)config + COUNT_AT) * (size_t)ATTRIBUTE_BYTES; }
+static void hold_launch(Op* op, const void* config, const void* params) {
+  const size_t bytes = emulator.params_bytes((unsigned)((uintptr_t)op->function - 1));
+  op->launch = (char*)malloc(CONFIG_BYTES + attribute_bytes(config) + bytes);
+  memcpy(op->launch, config, CONFIG_BYTES);
+  memcpy(op->launch + CONFIG_BYTES, *(void* const*)((const char*)config + ATTRIBUTES_AT), attribute_bytes(config));
+  *(void**)(op->launch + ATTRIBUTES_AT) = op->launch + CONFIG_BYTES;
+  memcpy(op->launch + CONFIG_BYTES + attribute_bytes(config), params, bytes);
+}
+static void run_held(const Op* op) {
+  const char* params = op->launch + CONFIG_BYTES + attribute_bytes(op->launch);
+  if (emulator.run((unsigned)((uintptr_t)op->function - 1), op->launch, params) != OK) lost = current;
+}
 static void execute(Op* op) {
   switch (op->kind) {
     case COPY: memcpy(op->target, op->source, op->bytes); break;
     case FILL: memset(op->target, op->value, op->bytes); break;
     case LAUNCH:
+      if (op->launch != NULL) {
+        run_held(op);
+        break;
+      }
       clock_us += kernels[(uintptr_t)op->function - 1].us;
       if (strncmp(kernels[(uintptr_t)op->function - 1].name, "copy_", 5) == 0) copy_pixels((CopyParams*)op->params);
       break;
@@ -243,7 +305,8 @@ static void execute(Op* op) {
 }
 /* Runs queued work until an event has been reached, or all of it without one. */
 static void drain(const Event* until) {
-  const int last_first = strcmp(getenv("STAND_IN_ORDER"), "last") == 0;
+  const char* order = getenv("STAND_IN_ORDER");
+  const int last_first = order != NULL && strcmp(order, "last") == 0;
   lock();
   while (until == NULL || until->reached < until->recorded) {
     int went = 0;
@@ -290,8 +353,19 @@ static R create_stream(void** h, unsigned f) {
   return unlock(state());
 }
 static R destroy_stream(void* h) {
+  Stream* stream = (Stream*)h;
+  if (h == NULL) return NOT_FOUND;
   if (late()) drain(NULL);
-  return h != NULL ? OK : NOT_FOUND;
+  lock();
+  for (int i = 0; i < num_streams; ++i) {
+    if (streams[i] != stream) continue;
+    /* The others keep their order. */
+    memmove(streams + i, streams + i + 1, (size_t)(--num_streams - i) * sizeof *streams);
+    free(stream->queue.ops);
+    free(stream);
+    break;
+  }
+  return unlock(OK);
 }
 static R create_event(void** h, unsigned f) {
   (void)f;
@@ -522,7 +596,11 @@ static R launch(const void* c, void* f, void** p, void** e) {
   }
   Op op = {LAUNCH};
   op.function = f;
-  if (strncmp(kernels[(uintptr_t)f - 1].name, "copy_", 5) == 0) memcpy(op.params, p[0], sizeof(CopyParams));
+  if (emulates()) {
+    hold_launch(&op, c, p[0]);
+  } else if (strncmp(kernels[(uintptr_t)f - 1].name, "copy_", 5) == 0) {
+    memcpy(op.params, p[0], sizeof(CopyParams));
+  }
   return enqueue(*(void**)((const char*)c + 32), op);  // CUlaunchConfig: six sizes and shared memory before the stream.
 }
 static R instantiate(void** x, void* g, unsigned long long f) {
@@ -534,7 +612,11 @@ static R destroy_graph(void* g) {
   if (!late()) free(g);
   return OK;
 }
-static R encode(void) { return OK; }
+static R encode(void* map, int type, unsigned rank, void* base, const uint64_t* dims, const uint64_t* strides, const uint32_t* box,
+                const uint32_t* steps, int interleave, int swizzle, int promotion, int fill) {
+  if (!emulates()) return OK;
+  return emulator.encode(map, type, rank, base, dims, strides, box, steps, interleave, swizzle, promotion, fill);
+}
 
 #ifndef STAND_IN_OLD
 EXPORT R cuCtxEnablePeerAccess(void* peer, unsigned flags) {
