@@ -170,10 +170,13 @@ export function requireEmulator() {
     throw new Failure(`the emulator: expected a C++ compiler as ${compiler}, got none`);
 }
 
-/**
- * Builds the kernels of ops. Resolves to the environment in which a process finds the GPU, to the folder that its device code is said to
- * lie in, and to what removes that folder.
- */
+/** The names of all ops that have kernels for GPUs. */
+export function emulatedOps() {
+  const ops = join(packageDir, "ops");
+  return readdirSync(ops).filter((op) => existsSync(join(ops, op, `${op}.cuda.cc`)));
+}
+
+/** Builds the kernels of ops. Resolves to the environment in which a process finds the GPU, and to what removes it. */
 export async function buildEmulator(ops) {
   requireEmulator();
   mkdirSync(buildDir, { recursive: true });
@@ -206,11 +209,12 @@ export async function buildEmulator(ops) {
   writeFileSync(join(dir, "sm_90a.fatbin"), emptyImage());
   const env = {
     LD_LIBRARY_PATH: dir,
+    VD_CUDA_IMAGE_DIR: dir,
     STAND_IN_KERNELS: join(dir, "libemulator.so"),
     STAND_IN_SMS: String(MULTIPROCESSORS),
     STAND_IN_MEBIBYTES: String(MEMORY_MEBIBYTES),
   };
-  return { env, images: dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
+  return { env, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
 /** One file under two names; a copy where that cannot be. */

@@ -45,9 +45,9 @@ function underComputeSanitizer(id: OpId, tool: string): Promise<number> {
 
 /** Runs every kernel that could run a case on a GPU that is emulated. */
 async function onEmulator(id: OpId): Promise<number> {
-  const { env, images, remove } = await buildEmulator([id]);
+  const { env, remove } = await buildEmulator([id]);
   try {
-    return await runScript([ON_GPU, "--op", id, "--all", "--images", images, "--most", MOST_EMULATED], env);
+    return await runScript([ON_GPU, "--op", id, "--all", "--most", MOST_EMULATED], env);
   } finally {
     remove();
   }

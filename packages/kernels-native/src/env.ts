@@ -38,6 +38,10 @@ export const environment = {
   cudaImage(): string | undefined {
     return process.env.VD_CUDA_IMAGE;
   },
+  /** `VD_CUDA_IMAGE_DIR`: folder of the device code, instead of that of `@vd/kernels-cuda`; for tests. */
+  cudaImageDir(): string | undefined {
+    return process.env.VD_CUDA_IMAGE_DIR || undefined;
+  },
   /** `CUDA_PATH`: folder of the CUDA toolkit, whose CUPTI times kernels; empty if it is not set. */
   cudaPath(): string {
     return process.env.CUDA_PATH ?? "";

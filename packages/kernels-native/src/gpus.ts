@@ -1,12 +1,15 @@
 import { join } from "node:path";
 import { installedImageDir, prebuildsDir } from "../lib/locate.cjs";
 import type { NativeGpuList } from "./addon-types";
+import { environment } from "./env";
 import { awaitNative, callNative } from "./errors";
 import { loadAddon } from "./load";
 import { unpackedPath } from "./unpacked-path";
 
-/** Folder of the device code: that of `@vd/kernels-cuda`, or where it would be if it were installed. */
+/** Folder of the device code: that which the environment names, that of `@vd/kernels-cuda`, or where it would be if it were installed. */
 export function imageDir(): string {
+  const named = environment.cudaImageDir();
+  if (named !== undefined) return named;
   return unpackedPath(installedImageDir() ?? join(prebuildsDir, "../node_modules/@vd/kernels-cuda/images"));
 }
 

@@ -12,8 +12,6 @@ const { values: options } = parseArgs({
     device: { type: "string", default: "cuda" },
     op: { type: "string" },
     image: { type: "string" },
-    // Folder of the device code, where it is not the package's.
-    images: { type: "string" },
     // Check every kernel that could run a case, not only the one that is chosen.
     all: { type: "boolean", default: false },
     // A part of the cases: 2/8 is every eighth from the second.
@@ -50,7 +48,6 @@ function noteFailure({ op, caseName, dtype }: ConformanceCheck, faults: readonly
 
 const device = openDevice(options.device as "cpu" | "cuda", {
   image: options.image,
-  imageDir: options.images,
   math: options.math as CpuMath | undefined,
 });
 const started = performance.now();

@@ -1,18 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../build/workspace.mjs";
-import { buildEmulator } from "../../emulator/build.mjs";
+import { buildEmulator, emulatedOps } from "../../emulator/build.mjs";
 import { canEmulate } from "./can-emulate";
 
 /** Ops whose kernels the emulator runs; where there is time for them, all that have any. */
-const OPS =
-  process.env.VD_LONG === "1"
-    ? readdirSync(join(ROOT, "packages/kernels-native/ops"), { withFileTypes: true }).flatMap((entry) =>
-        entry.isDirectory() ? [entry.name] : [],
-      )
-    : ["group_norm_stats", "layer_norm"];
+const OPS = process.env.VD_LONG === "1" ? emulatedOps() : ["group_norm_stats", "layer_norm"];
 
 describe.skipIf(!canEmulate)("kernels on the emulator (needs Linux on x64, nvcc and a C++ compiler)", () => {
   let gpu: Awaited<ReturnType<typeof buildEmulator>> | undefined;
@@ -25,7 +19,7 @@ describe.skipIf(!canEmulate)("kernels on the emulator (needs Linux on x64, nvcc 
     "%s: every kernel that could run a case gives what the definition gives",
     (op) => {
       const program = join(ROOT, "tooling/gpu/programs/conformance.ts");
-      const words = ["--import", "tsx", program, "--op", op, "--all", "--most", "100000", "--images", gpu!.images];
+      const words = ["--import", "tsx", program, "--op", op, "--all", "--most", "100000"];
       const options = { cwd: ROOT, encoding: "utf8", env: { ...process.env, ...gpu!.env } } as const;
       const { status, stdout, stderr } = spawnSync(process.execPath, words, options);
       expect(stderr).toBe("");
