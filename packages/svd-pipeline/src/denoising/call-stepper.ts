@@ -4,7 +4,7 @@ import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixel
 import type { Scratch } from "../generation/scratch";
 import { FEATURES } from "../stages/call-stages";
 import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
-import { drawsNoiseAt, type Stepper } from "./denoise";
+import { drawsNoiseAt, type LastLatents, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
@@ -27,6 +27,8 @@ export interface CallStepperInput {
   noise(): Promise<Float32Array>;
   /** Begins to draw what {@link noise} gives next, while the device computes. */
   drawNoiseAhead?: (() => void) | undefined;
+  /** Begins what the host can do while the device makes a call. */
+  whileComputing?: (() => void) | undefined;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
   /** Of an earlier stepper that this one goes on from, instead of the latents. */
@@ -92,7 +94,9 @@ export class CallStepper implements Stepper {
     if (kind !== "skipped") await plan.write("timestep", [sampler.modelTimestep(call)]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise(plan);
     if (drawsNoiseAt(sampler, call + 1)) this.input.drawNoiseAhead?.();
-    await plan.run({ signal });
+    const running = plan.run({ signal });
+    this.input.whileComputing?.();
+    await running;
     this.input.onCall(kind);
     finiteValues(await plan.readChecked("firstFrame"), step);
     if (measures) planner.observe((await plan.read("change"))[0]! / (await plan.read("size"))[0]!);
@@ -102,9 +106,9 @@ export class CallStepper implements Stepper {
     return this.planes(await this.plan.read("denoised"), new Float32Array(this.input.latents.length));
   }
 
-  async latents(): Promise<Float32Array> {
+  async lastLatents(): Promise<LastLatents> {
     const pixels = finiteValues(await this.plan.readChecked("x"), this.input.sampler.numSteps);
-    return this.planes(pixels, this.input.latents);
+    return () => this.planes(pixels, this.input.latents);
   }
 
   async latentsNow(): Promise<Float32Array> {

@@ -1,7 +1,7 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
 import { type Pausable, type PlaneDims, pixelsToPlanes, runInSlices } from "@vd/tensor";
-import { type DenoisingPlan, drawsNoiseAt, type Stepper } from "./denoise";
+import { type DenoisingPlan, drawsNoiseAt, type LastLatents, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
@@ -24,6 +24,8 @@ export interface DeviceStepperInput {
   noise(): Promise<Float32Array>;
   /** Begins to draw what {@link noise} gives next, while the device computes. */
   drawNoiseAhead?: (() => void) | undefined;
+  /** Begins what the host can do while the device makes a call. */
+  whileComputing?: (() => void) | undefined;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
   /** Of an earlier stepper that this one goes on from, instead of the latents. */
@@ -67,7 +69,9 @@ export class DeviceStepper implements Stepper {
     ]);
     if (sampler.noiseDrawsAt(call)) await this.writeNoise();
     if (drawsNoiseAt(sampler, call + 1)) this.input.drawNoiseAhead?.();
-    await plan.run({ signal });
+    const running = plan.run({ signal });
+    this.input.whileComputing?.();
+    await running;
     // One frame is enough: a value that is not finite in one place makes all values so in the next call.
     finiteValues(await plan.readChecked("firstFrame"), step);
   }
@@ -83,10 +87,10 @@ export class DeviceStepper implements Stepper {
     return this.inSlices(pixelsToPlanes.inPieces(await plan.read("denoised"), dims, new Float32Array(latents.length)));
   }
 
-  async latents(): Promise<Float32Array> {
+  async lastLatents(): Promise<LastLatents> {
     const { plan, sampler, dims, latents } = this.input;
     const pixels = finiteValues(await plan.readChecked("x"), sampler.numSteps);
-    return this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
+    return () => this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
   }
 
   async latentsNow(): Promise<Float32Array> {

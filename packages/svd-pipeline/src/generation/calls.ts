@@ -11,6 +11,7 @@ import { denoisedShape } from "../stages/definitions";
 import type { CountedCall } from "../stages/generation-stages";
 import type { StageDefinition } from "../stages/stage";
 import { type GenerationContext, type GenerationRun, latentDims } from "./context";
+import { prepareDecoding } from "./decode-frames";
 import { denoiseCompile } from "./denoise-compile";
 import type { Beginning } from "./denoise-latents";
 import { clipsOf } from "./steering/clips-of";
@@ -123,6 +124,7 @@ export async function withCalls<T>(
           philox: isDrawn ? () => noise.philoxForStep() : undefined,
           noise: () => noise.pixelsForStep(),
           drawNoiseAhead: () => noise.drawStepAhead(),
+          whileComputing: () => prepareDecoding(run),
           signal: options.signal,
           onCall: (kind) => {
             run.callsMade[kind]++;

@@ -38,6 +38,13 @@ export async function decodeFrames(run: GenerationRun, latents: Float32Array): P
   return parts.length === 1 ? parts[0]! : joinClips(run, parts);
 }
 
+/** Prepares what {@link decodeFrames} will load on a GPU, while that makes a call of the denoiser; a CPU has its own work to do. */
+export function prepareDecoding({ context, loader }: GenerationRun): void {
+  const { models, device, shape, checked, team } = context;
+  if (device.kind === "cpu" || team || checked.outputType === "latent" || shape.decodeTiles) return;
+  loader.prepareAhead(decodeStage(models, shape, shape.numFrames));
+}
+
 /** Decodes one clip, or reads the frames that an earlier run has decoded and kept. */
 async function decodeKept(run: GenerationRun, latents: Float32Array, begin: number, numFrames: number) {
   const { state } = run.context;

@@ -6,6 +6,7 @@ import {
   type DenoiseOptions,
   type DenoisingPlan,
   denoise,
+  type LastLatents,
   type Stepper,
 } from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
@@ -19,7 +20,7 @@ import { denoisingStage } from "../stages/generation-stages";
 import { withCalls } from "./calls";
 import { stepConstants, videoConditions } from "./conditions";
 import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
-import { decodePreview } from "./decode-frames";
+import { decodePreview, prepareDecoding } from "./decode-frames";
 import { denoiseCompile } from "./denoise-compile";
 import type { EncodedPicture } from "./encode-picture";
 import { denoiseWithinMemory } from "./less-memory";
@@ -53,12 +54,13 @@ export async function beginning({ context, noise }: GenerationRun): Promise<Begi
 /** Denoises by this package's kernels on two devices, a row of guidance on each. */
 async function denoiseOnTeam(run: GenerationRun, begin: Beginning, picture: EncodedPicture): Promise<Float32Array> {
   const constants = await stepConstants(run, picture, run.context.device);
-  return denoiseOnRows(run, async (plan) => {
+  const last = await denoiseOnRows(run, async (plan) => {
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
       fillRows(run, plan, { image: picture.latents, latents, inputScale });
     return takeSteps(run, begin, () => stepperOf(run, plan, plan, begin, fill));
   });
+  return last();
 }
 
 /** Denoises by this package's kernels. */
@@ -66,7 +68,10 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
   const { context, loader } = run;
   const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
-  if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin)));
+  if (calls) {
+    const last = await withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin)));
+    return last();
+  }
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
@@ -75,7 +80,8 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
     const states = { layout: plan.layout, readBytes: (name: string) => plan.readBytes(name) };
     return takeSteps(run, begin, () => stepperOf(run, plan, states, begin, fill));
   };
-  return loader.run(stage, body, { ...denoiseCompile(context, device), device });
+  // The device frees gigabytes meanwhile.
+  return loader.runThen(stage, body, (last) => last(), { ...denoiseCompile(context, device), device });
 }
 
 /** What {@link fillStates} works with. */
@@ -120,7 +126,8 @@ async function denoiseElsewhere(
     onMessage: (message) => progress.report("denoise", 0, sampling.sampler.numSteps, { message }),
   });
   try {
-    return await takeSteps(run, begin, () => hostStepper(run, predictByDenoiser(denoiser), begin));
+    const last = await takeSteps(run, begin, () => hostStepper(run, predictByDenoiser(denoiser), begin));
+    return await last();
   } finally {
     await denoiser.close();
   }
@@ -158,6 +165,7 @@ async function stepperOf(
     philox: stepNoise === "cuda" ? () => noise.philoxForStep() : undefined,
     noise: () => noise.pixelsForStep(),
     drawNoiseAhead: () => noise.drawStepAhead(),
+    whileComputing: () => prepareDecoding(run),
     signal: context.options.signal,
   });
 }
@@ -166,13 +174,13 @@ async function takeSteps(
   run: GenerationRun,
   { after }: Beginning,
   start: () => Stepper | Promise<Stepper>,
-): Promise<Float32Array> {
+): Promise<LastLatents> {
   const { sampler } = run.context.sampling;
   const message = after && { message: `goes on after step ${after.step}` };
   run.progress.report("denoise", after?.step ?? 0, sampler.numSteps, message);
-  const latents = await denoise(await start(), sampler, { firstCall: after?.nextCall, ...stepOptions(run) });
+  const last = await denoise(await start(), sampler, { firstCall: after?.nextCall, ...stepOptions(run) });
   if (!run.context.calls) run.callsMade.full += sampler.numModelCalls - (after?.nextCall ?? 0);
-  return latents;
+  return last;
 }
 
 /** Writes all that the next step goes on from to the disk. step: of all clips together. */

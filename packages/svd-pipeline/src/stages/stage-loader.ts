@@ -5,6 +5,7 @@ import {
   observed,
   type Plan,
   type PlanOptions,
+  type PreparedPlan,
   type SharedBlock,
   type Tuning,
   type WorkObserver,
@@ -12,7 +13,15 @@ import {
 import { isOutOfMemory, isOutOfPinned } from "./out-of-memory";
 import { type PinnedWeights, streamBytesOf } from "./pinned-weights";
 import { SharedArena } from "./shared-arena";
-import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
+import {
+  keyOf,
+  type LoadedStage,
+  loadStage,
+  prepareStage,
+  type StageDefinition,
+  type StageLayouts,
+  type StageMemory,
+} from "./stage";
 
 /** What stages are loaded with. */
 export interface StageLoaderOptions {
@@ -49,6 +58,8 @@ export class StageLoader {
   readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
   private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
   private readonly kept = new Map<string, LoadedStage>();
+  /** What is prepared for the loader's device, by the stage's key; undefined where that failed. */
+  private readonly preparing = new Map<string, Promise<{ layout: GraphLayout; plan: PreparedPlan } | undefined>>();
   /** Settle when everything that is loaded ahead is there: of a lane one stage after the other, so that the first is not late. */
   private readonly lanes = new Map<string, Promise<unknown>>();
   private isClosed = false;
@@ -69,6 +80,28 @@ export class StageLoader {
       return await body(loaded.plan);
     } finally {
       await loaded.release();
+    }
+  }
+
+  /**
+   * Does what {@link run} does, and frees the stage while `after` goes on with what `body` found.
+   *
+   * @throws VdError as {@link run}
+   */
+  async runThen<S, T>(
+    stage: StageDefinition,
+    body: (plan: Plan) => Promise<S>,
+    after: (found: S) => Promise<T>,
+    options: StageOptions = {},
+  ): Promise<T> {
+    const loaded = await this.open(stage, options);
+    let freed: Promise<void> | undefined;
+    try {
+      const found = await body(loaded.plan);
+      freed = loaded.release();
+      return await after(found);
+    } finally {
+      await (freed ?? loaded.release());
     }
   }
 
@@ -130,7 +163,7 @@ export class StageLoader {
   }
 
   private async keep(stage: StageDefinition, options: StageOptions): Promise<LoadedStage> {
-    const { name, key = name } = stage;
+    const key = keyOf(stage);
     const loaded = this.kept.get(key) ?? (await this.loadMakingRoom(stage, options));
     this.kept.set(key, loaded);
     return { plan: loaded.plan, release: async () => {} };
@@ -165,9 +198,28 @@ export class StageLoader {
     this.lanes.set(lane, kept);
   }
 
-  /** Frees what was loaded ahead and not taken; nothing more is loaded ahead. */
+  /** Prepares a stage that `run` will be called for, on the loader's device, as far as that takes none of the device's memory. Where that
+   * fails, `run` begins anew. */
+  prepareAhead(stage: StageDefinition): void {
+    const { device, layouts, signal } = this.options;
+    const key = keyOf(stage);
+    // Those whose weights stay on the host need room there first.
+    if (this.pinned || this.kept.has(key) || this.preparing.has(key)) return;
+    const prepare = async () => {
+      const layout = await layouts.inSlices(stage, signal);
+      return { layout, plan: await prepareStage(device, layout, this.planOptions(stage)) };
+    };
+    this.preparing.set(
+      key,
+      prepare().catch(() => undefined),
+    );
+  }
+
+  /** Frees what was loaded or prepared ahead and not taken; nothing more is loaded ahead. */
   async dropAhead(): Promise<void> {
     this.isClosed = true;
+    await Promise.all(this.preparing.values());
+    this.preparing.clear();
     const left = [...this.ahead.values()];
     this.ahead.clear();
     for (const each of left) await (await each)?.release();
@@ -179,19 +231,35 @@ export class StageLoader {
     return loading;
   }
 
+  private planOptions({ name }: StageDefinition, options: PlanOptions = {}): PlanOptions {
+    const { observer, tuning } = this.options;
+    return { ...options, name, observer, tuning };
+  }
+
+  /** What {@link prepareAhead} made of a stage that is laid out like this, for the only time. */
+  private async takePrepared(stage: StageDefinition, layout: GraphLayout): Promise<PreparedPlan | undefined> {
+    const key = keyOf(stage);
+    const found = await this.preparing.get(key);
+    this.preparing.delete(key);
+    return found?.layout === layout ? found.plan : undefined;
+  }
+
   private async load(stage: StageDefinition, { device = this.options.device, ...rest }: StageOptions) {
-    const { layouts, files, trims, observer, tuning, signal } = this.options;
+    const { layouts, files, trims, observer, signal } = this.options;
     // Loading a stage reads its weights from their files: the moment at which a file that was cut off would do harm.
     checkUnchanged(files);
     const layout = await layouts.inSlices(stage, signal);
-    const loadOptions = { ...rest, name: stage.name, observer, tuning };
+    const loadOptions = this.planOptions(stage, rest);
     if (this.pinned) {
       const loaded = await this.loadPinned(layout, device, loadOptions, this.pinned);
       if (loaded) return loaded;
     }
     // Weights of the stage before would otherwise stay until memory runs out.
     if (trims) await observed(observer, "trim", () => device.trim());
-    return loadStage(device, layout, this.memory, loadOptions);
+    // What was prepared is for this device, and for options that all stages have.
+    const isPrepared = device === this.options.device && Object.keys(rest).length === 0;
+    const prepared = isPrepared ? await this.takePrepared(stage, layout) : undefined;
+    return loadStage(device, layout, this.memory, loadOptions, prepared);
   }
 
   /** Loads a stage whose weights stay in page-locked memory; undefined where there is none of it left. */

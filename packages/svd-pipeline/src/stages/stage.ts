@@ -5,6 +5,7 @@ import {
   Plan,
   type PlanMemory,
   type PlanOptions,
+  type PreparedPlan,
   type Recording,
   runInSlices,
   SharedBlock,
@@ -80,7 +81,8 @@ export class StageLayouts {
   }
 }
 
-const keyOf = ({ name, key = name }: StageDefinition): string => key;
+/** The name and what else tells a stage from the others of a generation. */
+export const keyOf = ({ name, key = name }: StageDefinition): string => key;
 
 /** A stage on its device. */
 export interface LoadedStage {
@@ -96,9 +98,21 @@ async function notePeak(device: Device, memory: StageMemory): Promise<void> {
   memory.peakBytes = Math.max(memory.peakBytes, memory.ownBytes + residentBytes);
 }
 
+/** Bits stay however clips are cut into pieces. */
+const stageOptions = (options: PlanOptions): PlanOptions => ({ batchInvariant: true, ...options });
+
 /**
- * Loads a laid-out stage and counts it in `memory` until it is released. Its bits stay however clips are cut into pieces. options: also who observes it, and under which
- * name.
+ * Does what {@link loadStage} does before it takes the device's memory.
+ *
+ * @throws VdError as `Plan.prepare`
+ */
+export function prepareStage(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<PreparedPlan> {
+  return Plan.prepare(device, layout, stageOptions(options));
+}
+
+/**
+ * Loads a laid-out stage and counts it in `memory` until it is released. options: also who observes it, and under which name.
+ * prepared: by {@link prepareStage} with the same options.
  *
  * @throws VdError as `Plan.load`
  */
@@ -107,12 +121,14 @@ export async function loadStage(
   layout: GraphLayout,
   memory: StageMemory,
   options: PlanOptions = {},
+  prepared?: PreparedPlan,
 ): Promise<LoadedStage> {
   const { peakBytes, ioBytes } = layout.memory;
   // Whoever gives an arena counts it, and the state that its plans share.
   let ownBytes = options.arena ? ioBytes : peakBytes;
   memory.ownBytes += ownBytes;
-  const plan = await Plan.load(device, layout, { batchInvariant: true, ...options }).catch((error: unknown) => {
+  const loading = prepared ? prepared.load() : Plan.load(device, layout, stageOptions(options));
+  const plan = await loading.catch((error: unknown) => {
     memory.ownBytes -= ownBytes;
     throw error;
   });

@@ -91,7 +91,10 @@ it.each<[string, SchedulerConfig, StepNoise?]>([
     },
   });
   const predict = predictByPlan(await loadDenoising(denoiseStage(models, SHAPE)));
-  const finish = (stepper: Stepper) => denoise(stepper, sampler, { onStep: async () => {} });
+  const finish = async (stepper: Stepper) => {
+    const last = await denoise(stepper, sampler, { onStep: async () => {} });
+    return last();
+  };
   const got = await finish(onDevice);
   draws = 0;
   generator = new PhiloxGenerator(9);

@@ -1,4 +1,5 @@
 import { Device, VdError } from "@vd/kernels-native";
+import { Plan } from "@vd/tensor";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { openModelFolder } from "../../src/index";
@@ -129,6 +130,72 @@ describe("a stage", () => {
     loader.loadAhead(stage, { shared: loader.arenaFor(arenaBytes) });
     expect(await loader.run(stage, async () => "ran")).toBe("ran");
     allocate.mockRestore();
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
+  it("that was prepared ahead takes no memory before it runs, and nothing is prepared twice", async () => {
+    const stage = decodeStage(models, SHAPE);
+    const decoded = (loader: StageLoader) =>
+      loader.run(stage, async (plan) => {
+        await plan.write(
+          "latents",
+          Float32Array.from({ length: 2 * 4 * 8 * 8 }, (_, i) => Math.sin(i)),
+        );
+        await plan.run();
+        return plan.read("frames");
+      });
+    const wanted = await decoded(loaderOf());
+    const [prepare, load, allocate] = [
+      vi.spyOn(Plan, "prepare"),
+      vi.spyOn(Plan, "load"),
+      vi.spyOn(Device.prototype, "allocate"),
+    ];
+    const loader = loaderOf();
+    for (let i = 0; i < 2; i++) loader.prepareAhead(stage);
+    await vi.waitFor(() => expect(prepare).toHaveBeenCalledTimes(1));
+    await prepare.mock.results[0]!.value;
+    expect(allocate).not.toHaveBeenCalled();
+    expect(loader.memory.ownBytes).toBe(0);
+    expect(await decoded(loader)).toEqual(wanted);
+    expect(load).not.toHaveBeenCalled();
+    // It was for one time.
+    expect(await decoded(loader)).toEqual(wanted);
+    expect(load).toHaveBeenCalledTimes(1);
+    expect(prepare).toHaveBeenCalledTimes(1);
+    expect(loader.memory.ownBytes).toBe(0);
+    vi.restoreAllMocks();
+  });
+
+  it("that could not be prepared ahead is loaded in its turn", async () => {
+    const loader = loaderOf();
+    const stage = encodeImageStage(models, SHAPE);
+    const prepare = vi.spyOn(Plan, "prepare");
+    const error = { code: "weights", where: "a file", expected: "more", got: "less" } as const;
+    prepare.mockRejectedValueOnce(new VdError(error));
+    loader.prepareAhead(stage);
+    expect(await loader.run(stage, async () => "ran")).toBe("ran");
+    expect(prepare).toHaveBeenCalledTimes(1);
+    prepare.mockRestore();
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
+  it("is freed while what was found is worked on, and when that fails", async () => {
+    const loader = loaderOf();
+    const stage = encodeImageStage(models, SHAPE);
+    const isFreed = () => vi.waitFor(() => expect(loader.memory.ownBytes).toBe(0));
+    const found = async () => {
+      expect(loader.memory.ownBytes).toBeGreaterThan(0);
+      return 3;
+    };
+    const after = async (value: number) => {
+      await isFreed();
+      return value + 1;
+    };
+    expect(await loader.runThen(stage, found, after)).toBe(4);
+    const failing = () => Promise.reject(new Error("no"));
+    await expect(loader.runThen(stage, failing, after)).rejects.toThrow("no");
+    expect(loader.memory.ownBytes).toBe(0);
+    await expect(loader.runThen(stage, found, failing)).rejects.toThrow("no");
     expect(loader.memory.ownBytes).toBe(0);
   });
 

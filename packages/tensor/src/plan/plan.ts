@@ -69,6 +69,12 @@ export interface RunOptions {
   timing?: boolean;
 }
 
+/** A plan that has no memory of its device yet. */
+export interface PreparedPlan {
+  /** Allocates what the layout planned. Called once. @throws VdError as {@link Plan.load} */
+  load(): Promise<Plan>;
+}
+
 /** Bytes that are copied, and their places in what they come from and in what they go to. */
 export interface CopiedBytes {
   from: number;
@@ -130,23 +136,46 @@ export class Plan {
    */
   static async load(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<Plan> {
     requireOptions("plan", options);
-    return observed(options.observer, "load", () => Plan.prepare(device, layout, options));
+    return observed(options.observer, "load", async () => (await Plan.prepared(device, layout, options)).load());
   }
 
-  private static async prepare(device: Device, layout: GraphLayout, options: PlanOptions): Promise<Plan> {
+  /**
+   * Does what {@link load} does without the device's memory, so that little is left to do when that becomes free: weights are made that are
+   * made on first use, and rows encoded.
+   *
+   * @throws VdError as {@link load}
+   */
+  static async prepare(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<PreparedPlan> {
+    requireOptions("plan", options);
+    const { load } = await Plan.prepared(device, layout, options);
+    return { load: () => observed(options.observer, "load", load) };
+  }
+
+  private static async prepared(device: Device, layout: GraphLayout, options: PlanOptions): Promise<PreparedPlan> {
     requireDevice("plan", device);
     await fillWeights(layout.graph);
     requireArena(layout, options.arena);
     const placement = new Placement(layout, device, options.arena);
     const words = await runInSlices(placeRows(layout, placement));
-    const names = layout.graph.rows.map((row) => row.name);
     await device.prepare();
+    const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
+    return { load: () => Plan.place(device, layout, placement, words, { ...options, variants }) };
+  }
+
+  /** Allocates what was placed, and compiles the rows. */
+  private static async place(
+    device: Device,
+    layout: GraphLayout,
+    placement: Placement,
+    words: Float64Array,
+    options: PlanOptions,
+  ): Promise<Plan> {
+    const names = layout.graph.rows.map((row) => row.name);
     await placement.allocate();
     try {
-      const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
       // Runs that are observed measure their rows and replay nothing.
       const capture = options.capture && options.observer === undefined;
-      const program = await device.compile(words, names, placement.bindings, { ...options, capture, variants });
+      const program = await device.compile(words, names, placement.bindings, { ...options, capture });
       const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
       return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {

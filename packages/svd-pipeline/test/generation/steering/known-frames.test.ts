@@ -27,7 +27,8 @@ async function resultOf(
     latents: Float32Array.from({ length: LENGTH * frames.length }, (_, i) => random(i)),
     noise: async () => Float32Array.from({ length: LENGTH * frames.length }, (_, i) => Math.sin(5 * i)),
   });
-  return denoise(stepper, sampler, { onStep: async () => undefined });
+  const last = await denoise(stepper, sampler, { onStep: async () => undefined });
+  return last();
 }
 
 describe("known frames", () => {
