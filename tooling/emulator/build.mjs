@@ -71,7 +71,9 @@ const hashOfFiles = (paths) => {
     hash.update(relative(packageDir, path)).update("\0").update(readFileSync(path)).update("\0");
   return hash.digest("hex").slice(0, 16);
 };
-const ownHash = () => hashOfFiles([...filesBelow(dirname(runtimeDir)), standIn]);
+/** What decides what kernels become, apart from their sources. */
+const runtimeHash = () =>
+  hashOfFiles([...filesBelow(runtimeDir), fileURLToPath(new URL("translate.mjs", import.meta.url))]);
 
 /** Writes a file under a name that nobody reads, then renames it. */
 function writeWhole(path, text) {
@@ -85,7 +87,7 @@ function writeWhole(path, text) {
 function writeSources() {
   const isDevice = (path) => /\.(cu|cuh|h)$/.test(path) && !/[\\/]cpu[\\/]/.test(path);
   const paths = ["device", "ops"].flatMap((top) => filesBelow(join(packageDir, top)).filter(isDevice));
-  const dir = join(buildDir, `sources-${ownHash()}-${hashOfFiles(paths)}`);
+  const dir = join(buildDir, `sources-${runtimeHash()}-${hashOfFiles(paths)}`);
   if (existsSync(join(dir, "whole"))) return dir;
   for (const path of paths)
     writeWhole(join(dir, relative(packageDir, path)), translate(readFileSync(path, "utf8"), SM_VERSION));
@@ -182,11 +184,11 @@ export async function buildEmulator(ops) {
   mkdirSync(buildDir, { recursive: true });
   const flags = kernelFlags();
   const sources = writeSources();
-  const own = ownHash();
+  const own = runtimeHash();
   const threads = await cached(`threads-${own}.o`, (path) =>
     run(compiler, [...flags, "-c", "-o", path, join(runtimeDir, "threads.cc")]),
   );
-  const driver = await cached(`libcuda-${own}.so`, (path) =>
+  const driver = await cached(`libcuda-${hashOfFiles([standIn])}.so`, (path) =>
     run(compiler, ["-x", "c++", "-w", "-shared", "-fPIC", "-o", path, standIn, "-ldl"]),
   );
   const emulator = await cached(`libemulator-${own}.so`, (path) =>

@@ -124,7 +124,7 @@ export interface NativeDevice {
   /** Opens what is opened late. */
   prepare(): Promise<void>;
   /** Zeroed memory that rows on this device may write. */
-  allocate(bytes: number): Promise<NativeBuffer>;
+  allocate(bytes: number, cleared: boolean): Promise<NativeBuffer>;
   /** Zeroed host memory that copies between it and this device are fastest with. */
   allocateHost(bytes: number): Promise<NativeBuffer>;
   /** Lets go of packed weights that no program uses: of all, or of transformed ones only. */

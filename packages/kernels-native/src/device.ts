@@ -120,6 +120,12 @@ export interface CompileOptions {
   streamBytes?: number | undefined;
 }
 
+/** How memory is allocated. */
+export interface AllocateOptions {
+  /** false: a GPU's memory is handed out with whatever lies there, which saves the time of filling it. Default: true. */
+  cleared?: boolean | undefined;
+}
+
 /** What a device lets go of. */
 export interface TrimOptions {
   /** `transformed`: filters that take several times the memory of what they are made of. That stays on the device, and the next program
@@ -235,9 +241,11 @@ export class Device {
    *
    * @throws VdError `memory`
    */
-  async allocate(bytes: number): Promise<DeviceBuffer> {
+  async allocate(bytes: number, options: AllocateOptions = {}): Promise<DeviceBuffer> {
+    requireOptions("allocate", options);
     if (this.kind === "cpu") return allocateBuffer(bytes);
-    return new DeviceBuffer(await awaitNative(() => this.native.allocate(bytes)), false);
+    const { cleared = true } = options;
+    return new DeviceBuffer(await awaitNative(() => this.native.allocate(bytes, cleared)), false);
   }
 
   /**

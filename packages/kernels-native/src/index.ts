@@ -52,6 +52,7 @@ export { allocateBuffer, DeviceBuffer, type FloatRegion, mapFile } from "./buffe
 export { countOf, dtypeIndex, spanOf } from "./checked-contract";
 export { cupti, type KernelSum } from "./cupti";
 export {
+  type AllocateOptions,
   type Binding,
   type CompileOptions,
   CPU_MATH,

@@ -141,8 +141,9 @@ Napi::Value DeviceObject::prepare(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
-  return make_buffer(info.Env(), [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes")] {
-    return device->allocate(bytes);
+  const Contents contents = read_bool(info[1], "allocate cleared") ? Contents::zeros : Contents::undefined;
+  return make_buffer(info.Env(), [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes"), contents] {
+    return device->allocate(bytes, contents);
   });
 }
 

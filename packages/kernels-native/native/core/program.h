@@ -86,6 +86,9 @@ struct DeviceMemoryInfo {
 /** Packed weights that no program uses: all of them, or those that take much more memory than what they are made of. */
 enum class Unused { all, transformed };
 
+/** What new memory holds. */
+enum class Contents { zeros, undefined };
+
 /** Something that runs programs. */
 class Device {
  public:
@@ -94,8 +97,8 @@ class Device {
   virtual std::unique_ptr<Program> compile(std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options) = 0;
   /** Opens what is opened late; may take seconds. Throws Error. */
   virtual void prepare() {}
-  /** Zeroed memory that rows on this device may write. Throws Error(memory). */
-  virtual std::shared_ptr<Memory> allocate(size_t bytes) { return allocate_host(bytes); }
+  /** Memory that rows on this device may write. Throws Error(memory). */
+  virtual std::shared_ptr<Memory> allocate(size_t bytes, Contents) { return allocate_host(bytes); }
   /** Zeroed host memory that copies between it and this device are fastest with. Throws Error(memory|driver). */
   virtual std::shared_ptr<Memory> allocate_on_host(size_t bytes) { return allocate_host(bytes); }
   /** Lets go of packed weights that no program uses. */

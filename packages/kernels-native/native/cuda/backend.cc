@@ -17,10 +17,10 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaProgram>(device, std::move(rows), std::move(buffers), options);
   }
 
-  std::shared_ptr<vd::Memory> allocate(size_t bytes) override {
+  std::shared_ptr<vd::Memory> allocate(size_t bytes, Contents contents) override {
     const LoadContext device = open_or_reopen();
     device.context->enter("allocate");
-    return std::make_shared<DeviceMemory>(device.context, device.transfer, bytes);
+    return std::make_shared<DeviceMemory>(device.context, device.transfer, bytes, contents);
   }
 
   std::shared_ptr<vd::Memory> allocate_on_host(size_t bytes) override {

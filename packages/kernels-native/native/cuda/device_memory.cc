@@ -2,11 +2,11 @@
 
 namespace vd::cuda {
 
-DeviceMemory::DeviceMemory(std::shared_ptr<Context> context, std::shared_ptr<Transfer> transfer, size_t bytes)
+DeviceMemory::DeviceMemory(std::shared_ptr<Context> context, std::shared_ptr<Transfer> transfer, size_t bytes, Contents contents)
     : context_(context), transfer_(std::move(transfer)), block_(context, bytes == 0 ? 1 : bytes, "allocate") {
   data_ = reinterpret_cast<std::byte*>(block_.address());
   bytes_ = bytes == 0 ? 1 : bytes;
-  fill(0, 0, bytes_);
+  if (contents == Contents::zeros) fill(0, 0, bytes_);
 }
 
 void DeviceMemory::write(size_t offset, const void* source, size_t bytes) {

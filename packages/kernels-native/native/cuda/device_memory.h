@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "../core/memory.h"
+#include "../core/program.h"
 #include "transfer.h"
 
 namespace vd::cuda {
@@ -28,8 +29,8 @@ class DeviceBlock {
 /** A buffer in device memory. Reads and writes wait until they are done. */
 class DeviceMemory final : public vd::Memory {
  public:
-  /** Zeroed. Throws Error(memory|driver). */
-  DeviceMemory(std::shared_ptr<Context> context, std::shared_ptr<Transfer> transfer, size_t bytes);
+  /** Throws Error(memory|driver). */
+  DeviceMemory(std::shared_ptr<Context> context, std::shared_ptr<Transfer> transfer, size_t bytes, Contents contents);
   bool on_host() const override { return false; }
   void write(size_t offset, const void* source, size_t bytes) override;
   void read(size_t offset, void* target, size_t bytes) const override;

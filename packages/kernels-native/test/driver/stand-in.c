@@ -411,6 +411,8 @@ static R allocate(uint64_t* p, size_t n) {
   int64_t* block = (int64_t*)aligned_alloc(256, (n + 511) / 256 * 256);
   block[0] = (int64_t)n;
   used_bytes += (int64_t)n;
+  /* NaN in every type of float: nobody is to read what was not written. */
+  if (emulates()) memset(block + 1, 0xFF, n + 256 - sizeof *block);
   *p = (uint64_t)(uintptr_t)block + 256;
   return OK;
 }

@@ -21,7 +21,7 @@ export class SharedArena {
   async use(load: (arena: DeviceBuffer) => Promise<LoadedStage>): Promise<LoadedStage> {
     if (this.numUsers++ === 0) {
       this.memory.ownBytes += this.bytes;
-      this.block = this.device.allocate(this.bytes);
+      this.block = this.device.allocate(this.bytes, { cleared: false });
     }
     try {
       const { plan, release } = await load(await this.block!);

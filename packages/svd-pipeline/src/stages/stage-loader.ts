@@ -127,7 +127,7 @@ export class StageLoader {
     this.memory.ownBytes += sharedBytes;
     try {
       await block.allocate(device);
-      arena = await device.allocate(arenaBytes);
+      arena = await device.allocate(arenaBytes, { cleared: false });
       for (const stage of stages) loaded.push(await this.load(stage, { ...rest, device, arena }));
       return await body(loaded.map(({ plan }) => plan));
     } finally {

@@ -68,9 +68,12 @@ export class Placement {
   }
 
   private async allocateSlot(index: number, { bytes }: OwnBlock): Promise<DeviceBuffer> {
-    const isArena = index === this.arenaIndex && sharesArenas(this.device);
-    const buffer = (isArena ? spareArenas.take(bytes) : undefined) ?? (await this.device.allocate(bytes));
-    if (isArena) this.ownArena = buffer;
+    const isArena = index === this.arenaIndex;
+    const isShared = isArena && sharesArenas(this.device);
+    // Rows write an arena's tensors before others read them.
+    const options = { cleared: !isArena };
+    const buffer = (isShared ? spareArenas.take(bytes) : undefined) ?? (await this.device.allocate(bytes, options));
+    if (isShared) this.ownArena = buffer;
     return buffer;
   }
 

@@ -76,7 +76,7 @@ async function loadPart(job: TeamDecode, member: TeamMember, held: Held, signal:
   const part = job.parts[member.index]!;
   const arenaBytes = await partArenaBytes(part, job.layoutOf);
   await part.block.allocate(member.device);
-  held.arena = await member.device.allocate(Math.max(arenaBytes, 1));
+  held.arena = await member.device.allocate(Math.max(arenaBytes, 1), { cleared: false });
   for (const { stage } of part.steps) {
     throwIfAborted(signal, "decode");
     held.steps.push(await job.load(member, stage, held.arena));
