@@ -211,7 +211,7 @@ export async function buildEmulator(ops) {
   writeFileSync(join(dir, "sm_90a.fatbin"), emptyImage());
   const env = {
     LD_LIBRARY_PATH: dir,
-    VD_CUDA_IMAGE_DIR: dir,
+    VD_CUDA_IMAGE: join(dir, "sm_90a"),
     STAND_IN_KERNELS: join(dir, "libemulator.so"),
     STAND_IN_SMS: String(MULTIPROCESSORS),
     STAND_IN_MEBIBYTES: String(MEMORY_MEBIBYTES),

@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import { VdError } from "./errors";
 
 /** Most workers that the addon takes. */
@@ -34,13 +35,15 @@ export const environment = {
   verify(): boolean {
     return process.env.VD_VERIFY === "1";
   },
-  /** `VD_CUDA_IMAGE`: device code to run instead of the best, e.g. compute_75; for tests. */
+  /** `VD_CUDA_IMAGE`: device code to run instead of the best, e.g. compute_75, or DIR/compute_75 for that of another folder than that of
+   *  `@vd/kernels-cuda`; for tests. */
   cudaImage(): string | undefined {
-    return process.env.VD_CUDA_IMAGE;
+    return process.env.VD_CUDA_IMAGE && basename(process.env.VD_CUDA_IMAGE);
   },
-  /** `VD_CUDA_IMAGE_DIR`: folder of the device code, instead of that of `@vd/kernels-cuda`; for tests. */
+  /** The folder that `VD_CUDA_IMAGE` names, where it names one. */
   cudaImageDir(): string | undefined {
-    return process.env.VD_CUDA_IMAGE_DIR || undefined;
+    const dir = dirname(process.env.VD_CUDA_IMAGE ?? "");
+    return dir === "." ? undefined : dir;
   },
   /** `CUDA_PATH`: folder of the CUDA toolkit, whose CUPTI times kernels; empty if it is not set. */
   cudaPath(): string {

@@ -100,11 +100,24 @@ std::string place_of(const Fiber& fiber) {
          std::to_string(at.z) + ")";
 }
 
+/** Which of the threads that could go on does. By EMULATOR_SEED, where that is set: another order shows what is not waited for. */
+Fiber* next_ready() {
+  static const char* seed = getenv("EMULATOR_SEED");
+  static uint64_t state = seed != nullptr ? strtoull(seed, nullptr, 10) : 0;
+  std::deque<Fiber*>& ready = launch->ready;
+  if (seed != nullptr) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    std::swap(ready.front(), ready[(state >> 33) % ready.size()]);
+  }
+  Fiber* fiber = ready.front();
+  ready.pop_front();
+  return fiber;
+}
+
 /** Runs threads until all have ended, nobody can go on or something has gone wrong. */
 void schedule() {
   while (!launch->ready.empty() && launch->failure.empty()) {
-    running = launch->ready.front();
-    launch->ready.pop_front();
+    running = next_ready();
     threadIdx = {running->thread, 0, 0};
     blockIdx = running->block->index;
     vd_emulator_switch(&launch->scheduler, running->pointer);

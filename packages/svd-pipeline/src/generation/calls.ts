@@ -11,9 +11,9 @@ import { denoisedShape } from "../stages/definitions";
 import type { CountedCall } from "../stages/generation-stages";
 import type { StageDefinition } from "../stages/stage";
 import { type GenerationContext, type GenerationRun, latentDims } from "./context";
-import { prepareDecoding } from "./decode-frames";
 import { denoiseCompile } from "./denoise-compile";
 import type { Beginning } from "./denoise-latents";
+import { prepareDecoding } from "./prepare-decoding";
 import { clipsOf } from "./steering/clips-of";
 import { lookingBack } from "./steering/known-frames";
 

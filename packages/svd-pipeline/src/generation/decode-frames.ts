@@ -38,13 +38,6 @@ export async function decodeFrames(run: GenerationRun, latents: Float32Array): P
   return parts.length === 1 ? parts[0]! : joinClips(run, parts);
 }
 
-/** Prepares what {@link decodeFrames} will load on a GPU, while that makes a call of the denoiser; a CPU has its own work to do. */
-export function prepareDecoding({ context, loader }: GenerationRun): void {
-  const { models, device, shape, checked, team } = context;
-  if (device.kind === "cpu" || team || checked.outputType === "latent" || shape.decodeTiles) return;
-  loader.prepareAhead(decodeStage(models, shape, shape.numFrames));
-}
-
 /** Decodes one clip, or reads the frames that an earlier run has decoded and kept. */
 async function decodeKept(run: GenerationRun, latents: Float32Array, begin: number, numFrames: number) {
   const { state } = run.context;
@@ -99,6 +92,14 @@ function plannedPieces({ context }: GenerationRun, numFrames: number): DecodePie
   return { chunkFrames: decodeChunk, tiles: numFrames === context.shape.numFrames ? tiles : undefined };
 }
 
+/** Returns what `body` makes while others run, once those have ended, also when one of them fails. */
+async function besides<T>(running: Promise<unknown>, body: () => T): Promise<T> {
+  const made = Promise.resolve().then(body);
+  await Promise.allSettled([running, made]);
+  await running;
+  return made;
+}
+
 function decodePieces(
   run: GenerationRun,
   latents: Float32Array,
@@ -109,10 +110,10 @@ function decodePieces(
   if (pieces.tiles) return decodeTiles(run, latents, { tiles: pieces.tiles, numFrames, state });
   return run.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
     await plan.write("latents", latents);
-    // A CPU has its own work to do meanwhile.
-    const [levels, frames] =
-      device.kind === "cpu" ? [] : ["levels", "frames"].map((name) => memoryForOutput(plan, name));
-    await plan.run({ signal: options.signal });
+    const running = plan.run({ signal: options.signal });
+    // While a GPU computes; a CPU has its own work to do.
+    const memory = () => (device.kind === "cpu" ? [] : ["levels", "frames"].map((name) => memoryForOutput(plan, name)));
+    const [levels, frames] = await besides(running, memory);
     const [data, bytes] = [await plan.readBytes("levels", levels), await plan.readBytes("frames", frames)];
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });

@@ -20,10 +20,11 @@ import { denoisingStage } from "../stages/generation-stages";
 import { withCalls } from "./calls";
 import { stepConstants, videoConditions } from "./conditions";
 import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
-import { decodePreview, prepareDecoding } from "./decode-frames";
+import { decodePreview } from "./decode-frames";
 import { denoiseCompile } from "./denoise-compile";
 import type { EncodedPicture } from "./encode-picture";
 import { denoiseWithinMemory } from "./less-memory";
+import { prepareDecoding } from "./prepare-decoding";
 import type { StepState } from "./resume/generation-state";
 
 /** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
