@@ -99,6 +99,8 @@ export class StageLoader {
     try {
       const found = await body(loaded.plan);
       freed = loaded.release();
+      // Whoever waits for it, below, hears of it.
+      freed.catch(() => undefined);
       return await after(found);
     } finally {
       await (freed ?? loaded.release());

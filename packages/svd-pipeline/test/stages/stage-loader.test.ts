@@ -199,6 +199,18 @@ describe("a stage", () => {
     expect(loader.memory.ownBytes).toBe(0);
   });
 
+  it("says that it could not be freed, once what was found has been worked on", async () => {
+    const free = vi.spyOn(Plan.prototype, "free").mockRejectedValueOnce(new Error("lost"));
+    let isDone = false;
+    const after = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      isDone = true;
+    };
+    await expect(loaderOf().runThen(encodeImageStage(models, SHAPE), async () => {}, after)).rejects.toThrow("lost");
+    expect(isDone).toBe(true);
+    free.mockRestore();
+  });
+
   it("lets go of its filters' transforms when it is released, and of nothing else", async () => {
     const trim = vi.spyOn(Device.prototype, "trim");
     const memory = { ownBytes: 0, peakBytes: 0 };
