@@ -16,13 +16,12 @@ import {
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { contentHash, packageDir, sourcesFor } from "../build/cubins/sources.mjs";
+import { contentHash, imageName, packageDir, sourcesFor } from "../build/cubins/sources.mjs";
 import { Failure } from "../build/workspace.mjs";
 import { translate } from "./translate.mjs";
 
-/** The GPU that there seems to be: a Hopper one. */
-const TARGET = "90a";
-const SM_VERSION = 90;
+/** The architecture of the GPU that there seems to be, unless another is asked for. */
+const HOPPER = "90a";
 /** Multiprocessors and memory of an H100; only what is used of the latter is taken. */
 const MULTIPROCESSORS = 132;
 const MEMORY_MEBIBYTES = 16_384;
@@ -84,13 +83,13 @@ function writeWhole(path, text) {
 }
 
 /** Writes what the sources become on the host, with the runtime's files in place of PTX. Returns the folder. */
-function writeSources() {
+function writeSources(smVersion) {
   const isDevice = (path) => /\.(cu|cuh|h)$/.test(path) && !/[\\/]cpu[\\/]/.test(path);
   const paths = ["device", "ops"].flatMap((top) => filesBelow(join(packageDir, top)).filter(isDevice));
-  const dir = join(buildDir, `sources-${runtimeHash()}-${hashOfFiles(paths)}`);
+  const dir = join(buildDir, `sources-${smVersion}-${runtimeHash()}-${hashOfFiles(paths)}`);
   if (existsSync(join(dir, "whole"))) return dir;
   for (const path of paths)
-    writeWhole(join(dir, relative(packageDir, path)), translate(readFileSync(path, "utf8"), SM_VERSION));
+    writeWhole(join(dir, relative(packageDir, path)), translate(readFileSync(path, "utf8"), smVersion));
   for (const path of ["kernel.cuh", ...readdirSync(join(runtimeDir, "ptx")).map((name) => `ptx/${name}`)])
     writeWhole(join(dir, "device", path), `#include "${join(runtimeDir, path)}"\n`);
   writeWhole(join(dir, "whole"), "");
@@ -142,9 +141,9 @@ function withOthers(op, seen = new Set()) {
 }
 
 /** The sources that hold the kernels of ops. */
-function sourcesOf(ops) {
+function sourcesOf(ops, target) {
   const named = new Set(ops.flatMap((op) => [...withOthers(op)]));
-  return sourcesFor(TARGET).filter((path) => named.has(basename(dirname(path))));
+  return sourcesFor(target).filter((path) => named.has(basename(dirname(path))));
 }
 
 /** Runs jobs, so many at a time. */
@@ -178,12 +177,14 @@ export function emulatedOps() {
   return readdirSync(ops).filter((op) => existsSync(join(ops, op, `${op}.cuda.cc`)));
 }
 
-/** Builds the kernels of ops. Resolves to the environment in which a process finds the GPU, and to what removes it. */
-export async function buildEmulator(ops) {
+/** Builds the kernels of ops. target: the architecture, e.g. 80. Resolves to the environment in which a process finds the GPU, and to what
+ *  removes it. */
+export async function buildEmulator(ops, target = HOPPER) {
+  const smVersion = Number.parseInt(target, 10);
   requireEmulator();
   mkdirSync(buildDir, { recursive: true });
   const flags = kernelFlags();
-  const sources = writeSources();
+  const sources = writeSources(smVersion);
   const own = runtimeHash();
   const threads = await cached(`threads-${own}.o`, (path) =>
     run(compiler, [...flags, "-c", "-o", path, join(runtimeDir, "threads.cc")]),
@@ -194,9 +195,9 @@ export async function buildEmulator(ops) {
   const emulator = await cached(`libemulator-${own}.so`, (path) =>
     run(compiler, [...FLAGS, "-shared", "-o", path, join(runtimeDir, "driver.cc"), "-ldl"]),
   );
-  const jobs = sourcesOf(ops).map((source) => async () => {
+  const jobs = sourcesOf(ops, target).map((source) => async () => {
     const name = basename(source, ".cu");
-    const key = contentHash(source, [own, compiler, ...flags].join("\0")).slice(0, 16);
+    const key = contentHash(source, [own, compiler, target, ...flags].join("\0")).slice(0, 16);
     const translated = join(sources, relative(packageDir, source));
     const path = await cached(`${name}-${key}.so`, (output) =>
       run(compiler, [...flags, "-shared", "-o", output, threads, "-x", "c++", translated]),
@@ -208,11 +209,13 @@ export async function buildEmulator(ops) {
   hardLink(driver, join(dir, "libcuda.so.1"));
   hardLink(emulator, join(dir, "libemulator.so"));
   for (const { name, path } of libraries) hardLink(path, join(dir, `${name}.kernels.so`));
-  writeFileSync(join(dir, "sm_90a.fatbin"), emptyImage());
+  writeFileSync(join(dir, `${imageName(target)}.fatbin`), emptyImage());
   const env = {
     LD_LIBRARY_PATH: dir,
-    VD_CUDA_IMAGE: join(dir, "sm_90a"),
+    VD_CUDA_IMAGE: join(dir, imageName(target)),
     STAND_IN_KERNELS: join(dir, "libemulator.so"),
+    STAND_IN_MAJOR: String(Math.floor(smVersion / 10)),
+    STAND_IN_MINOR: String(smVersion % 10),
     STAND_IN_SMS: String(MULTIPROCESSORS),
     STAND_IN_MEBIBYTES: String(MEMORY_MEBIBYTES),
   };

@@ -40,7 +40,7 @@ const COMMANDS: Readonly<Record<string, KernelCommand>> = {
   test: {
     usage: "OP",
     doc: "every case against the definition and float64, after compiling what changed",
-    options: ["device", "validate"],
+    options: ["device", "architecture", "validate"],
     run: async (name, { values }) => testOp(knownOp(name), values),
   },
   bench: {

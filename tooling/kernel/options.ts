@@ -11,6 +11,12 @@ export const KERNEL_TABLE = {
     default: { kind: "always", value: "cpu" },
     cli: { flags: "--device <DEVICE>" },
   },
+  architecture: {
+    kind: choice(["75", "80", "86", "89", "90a", "100", "120"], "string"),
+    doc: "The GPU that is emulated, by its compute capability: what the planner chooses for it, by the kernels that it has.",
+    default: { kind: "always", value: "90a" },
+    cli: { flags: "--architecture <ARCHITECTURE>" },
+  },
   validate: {
     kind: boolean,
     doc: "Tests under sanitizers as well: ASan and UBSan on the CPU, for which the addon is compiled anew, memcheck and racecheck of compute-sanitizer on a GPU.",
@@ -52,7 +58,13 @@ function parsed(typed: readonly string[], options: ParsedOptions) {
 export interface TypedWords {
   /** Words that are no options of ours: with `handsOn` options of another program too. */
   words: string[];
-  values: Partial<{ device: "cpu" | "cuda" | "emulated"; validate: boolean; ncu: boolean; nsys: boolean }>;
+  values: Partial<{
+    device: "cpu" | "cuda" | "emulated";
+    architecture: string;
+    validate: boolean;
+    ncu: boolean;
+    nsys: boolean;
+  }>;
 }
 
 /**

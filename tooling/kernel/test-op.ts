@@ -44,8 +44,8 @@ function underComputeSanitizer(id: OpId, tool: string): Promise<number> {
 }
 
 /** Runs every kernel that could run a case on a GPU that is emulated. */
-async function onEmulator(id: OpId): Promise<number> {
-  const { env, remove } = await buildEmulator([id]);
+async function onEmulator(id: OpId, architecture?: string): Promise<number> {
+  const { env, remove } = await buildEmulator([id], architecture);
   try {
     return await runScript([ON_GPU, "--op", id, "--all", "--most", MOST_EMULATED], env);
   } finally {
@@ -55,13 +55,17 @@ async function onEmulator(id: OpId): Promise<number> {
 
 /** Runs every case of an op, after compiling what changed. On the CPU: on every instruction set against the definition, and the
  *  definition against float64; on a GPU, also one that is emulated: every kernel that could run a case. Returns the exit status. */
-export async function testOp(id: OpId, { device, validate = false }: TypedWords["values"]): Promise<number> {
+export async function testOp(
+  id: OpId,
+  { device, architecture, validate = false }: TypedWords["values"],
+): Promise<number> {
   const build = () => runProgram(process.execPath, [BUILD_ADDON]);
   if (device === "emulated") {
     if (validate) throw new Failure("--validate: expected --device cpu or cuda, got emulated");
     requireEmulator();
-    return allWell([build, () => onEmulator(id)]);
+    return allWell([build, () => onEmulator(id, architecture)]);
   }
+  if (architecture !== undefined) throw new Failure("--architecture: expected --device emulated beside it");
   if (device !== "cuda")
     return allWell([build, () => runScript([ON_CPU, id]), ...(validate ? [() => underSanitizers(id)] : [])]);
   requireGpu();

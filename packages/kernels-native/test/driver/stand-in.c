@@ -73,7 +73,7 @@ static R device_name(char* b, int n, int d) {
 static R device_attribute(int* v, int which, int d) {
   (void)d;
   *v = which == 75   ? setting("STAND_IN_MAJOR", 9)
-       : which == 76 ? 0
+       : which == 76 ? setting("STAND_IN_MINOR", 0)
        : which == 16 ? setting("STAND_IN_SMS", 4)
        : which == 97 ? 232448
                      : 1 << 20;

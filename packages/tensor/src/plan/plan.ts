@@ -159,29 +159,21 @@ export class Plan {
     const words = await runInSlices(placeRows(layout, placement));
     await device.prepare();
     const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
-    return { load: () => Plan.place(device, layout, placement, words, { ...options, variants }) };
-  }
-
-  /** Allocates what was placed, and compiles the rows. */
-  private static async place(
-    device: Device,
-    layout: GraphLayout,
-    placement: Placement,
-    words: Float64Array,
-    options: PlanOptions,
-  ): Promise<Plan> {
     const names = layout.graph.rows.map((row) => row.name);
-    await placement.allocate();
-    try {
-      // Runs that are observed measure their rows and replay nothing.
-      const capture = options.capture && options.observer === undefined;
-      const program = await device.compile(words, names, placement.bindings, { ...options, capture });
-      const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
-      return new Plan(layout, placement, program, options.observer, loaded);
-    } catch (error) {
-      await placement.free({ isIdle: true });
-      throw error;
-    }
+    const load = async () => {
+      await placement.allocate();
+      try {
+        // Runs that are observed measure their rows and replay nothing.
+        const capture = options.capture && options.observer === undefined;
+        const program = await device.compile(words, names, placement.bindings, { ...options, capture, variants });
+        const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
+        return new Plan(layout, placement, program, options.observer, loaded);
+      } catch (error) {
+        await placement.free({ isIdle: true });
+        throw error;
+      }
+    };
+    return { load };
   }
 
   get memory(): PlanMemory {
