@@ -197,7 +197,6 @@ std::string run(const Kernel& kernel, const LaunchShape& shape, const void* para
   return here.failure;
 }
 
-Fiber& current() { return *running; }
 uint32_t window() { return running->block->rank << kWindowBits; }
 std::byte* shared_bytes(uint32_t address) {
   if (address >= launch->memory.size()) fail("shared address " + std::to_string(address) + " is outside the cluster's memory");

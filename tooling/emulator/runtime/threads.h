@@ -83,7 +83,6 @@ struct Library {
 
 // ---- What the running thread asks for.
 
-Fiber& current();
 /** The window of the running thread's block in the cluster's shared memory. */
 uint32_t window();
 std::byte* shared_bytes(uint32_t address);

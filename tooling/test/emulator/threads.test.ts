@@ -14,7 +14,9 @@ describe.skipIf(!canEmulate)("threads of the emulator (needs Linux on x64, nvcc 
   const program = join(folder, "threads");
   beforeAll(() => {
     const sources = [here("threads.cc"), here("../../emulator/runtime/threads.cc")];
-    const { status, stderr } = spawnSync("g++", [...kernelFlags(), "-o", program, ...sources], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.env.CXX ?? "g++", [...kernelFlags(), "-o", program, ...sources], {
+      encoding: "utf8",
+    });
     if (status !== 0) throw new Error(stderr);
   }, 120_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
