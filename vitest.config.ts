@@ -29,8 +29,10 @@ export default defineConfig({
     alias: Object.entries(sourceAliases()).map(([find, path]) => ({ find, replacement: source(path) })),
   },
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // What a test waits for comes late where other processes have the processor.
+    expect: { poll: { timeout: 30_000 } },
     pool: "forks",
     // Files run beside each other: with as many threads each as there are cores, they would wait for each other's. Tests that are about
     // threads name them.

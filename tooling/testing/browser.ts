@@ -96,7 +96,7 @@ export class Browser {
   }
 
   /** Waits until an expression in the page is true. */
-  async until(expression: string, limitMs = 15_000): Promise<void> {
+  async until(expression: string, limitMs = 45_000): Promise<void> {
     const endMs = performance.now() + limitMs;
     while (!(await this.evaluate<boolean>(`Boolean(${expression})`))) {
       if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${expression}`);

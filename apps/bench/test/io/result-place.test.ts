@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { vdBench } from "../support/harness";
 import { temporaryFolder } from "../support/temporary-folder";
 
-it("a place where results cannot go is refused before any work", async () => {
+it("a place where results cannot go is refused before any work", { retry: 2 }, async () => {
   const json = join(temporaryFolder(), "none", "out.json");
   for (const command of [
     ["ops", "tiny.clip", "--json", json],

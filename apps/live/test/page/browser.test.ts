@@ -53,7 +53,7 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     await browser.until(`${text("fps")} !== "–"`);
   });
 
-  it("steers by keys, alone and together, and lets go when the window loses the focus", async () => {
+  it("steers by keys, alone and together, and lets go when the window loses the focus", { retry: 2 }, async () => {
     await browser.key("keyDown", "ArrowRight");
     await browser.until(greenOf(2));
     await browser.key("keyDown", "Space");
@@ -151,7 +151,7 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     await browser.until(`document.getElementById("camera").getAttribute("aria-pressed") === "true"`);
     const session = fakes.opened.at(-1)!;
     // The fake camera's picture is coloured and moves.
-    await expect.poll(() => session.pushed.length, { timeout: 10_000 }).toBeGreaterThan(3);
+    await expect.poll(() => session.pushed.length).toBeGreaterThan(3);
     const { width, height, data } = session.pushed.at(-1)!;
     expect([width, height, data.length]).toEqual([96, 64, 96 * 64 * 4]);
     expect(new Set(data).size).toBeGreaterThan(3);

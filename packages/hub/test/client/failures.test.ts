@@ -165,7 +165,7 @@ describe("retry", () => {
     expect(numAttempts).toBe(2);
   });
 
-  it("tells an address that cannot be used as soon", async () => {
+  it("tells an address that cannot be used as soon", { retry: 2 }, async () => {
     const startMs = performance.now();
     const tuning = { maxAttempts: 5, baseDelayMs: 200, maxDelayMs: 10_000 };
     const error = await failureOf(resolveModel(NAME, bench.options({ endpoint: "http://127.0.0.1:9", tuning })));

@@ -47,7 +47,7 @@ describe("acquireLock", () => {
     await leaveLock(owner({ pid }));
     const startMs = performance.now();
     const lock = await acquireLock(path, { ...options, staleMs: 60_000 });
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(performance.now() - startMs).toBeLessThan(30_000);
     await lock.assertHeld();
     await lock.release();
   });
@@ -104,7 +104,7 @@ describe("tryLock", () => {
       try {
         const pid = Number(String((await once(parent.stdout, "data"))[0]));
         const fields = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-        await expect.poll(() => fields()[0], { timeout: 10_000 }).toBe("Z");
+        await expect.poll(() => fields()[0]).toBe("Z");
         await leaveLock(owner({ pid, started: fields()[19] }));
         const lock = await tryLock(path, { ...options, staleMs: 60_000 });
         expect(lock).toHaveProperty("release");
@@ -132,7 +132,7 @@ describe("tryLock", () => {
     const startMs = performance.now();
     const lock = await tryLock(path, { ...options, staleMs: 60_000 });
     expect("holder" in lock).toBe(false);
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(performance.now() - startMs).toBeLessThan(30_000);
     if (!("holder" in lock)) await lock.release();
   });
 

@@ -152,7 +152,7 @@ describe("a session of clips", () => {
     for (const each of [session, other, begun]) await each.close();
   });
 
-  it("closes within a step of a clip, and when its signal fires", async () => {
+  it("closes within a step of a clip, and when its signal fires", { retry: 2 }, async () => {
     const session = await open({ steps: 50 });
     const reading = session[Symbol.asyncIterator]().next();
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -152,7 +152,7 @@ describe("a stage", () => {
     ];
     const loader = loaderOf();
     for (let i = 0; i < 2; i++) loader.prepareAhead(stage);
-    await vi.waitFor(() => expect(prepare).toHaveBeenCalledTimes(1));
+    await expect.poll(() => prepare.mock.calls.length).toBe(1);
     await prepare.mock.results[0]!.value;
     expect(allocate).not.toHaveBeenCalled();
     expect(loader.memory.ownBytes).toBe(0);
@@ -182,7 +182,7 @@ describe("a stage", () => {
   it("is freed while what was found is worked on, and when that fails", async () => {
     const loader = loaderOf();
     const stage = encodeImageStage(models, SHAPE);
-    const isFreed = () => vi.waitFor(() => expect(loader.memory.ownBytes).toBe(0));
+    const isFreed = () => expect.poll(() => loader.memory.ownBytes).toBe(0);
     const found = async () => {
       expect(loader.memory.ownBytes).toBeGreaterThan(0);
       return 3;

@@ -56,6 +56,8 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
+/** How long a test waits for others on a busy machine. */
+const PATIENCE = { timeout: 30_000 };
 const CLIPS = { decode: noiseClip([5, 2, 3, 4]), encode: noiseClip([17, 16, 24, 3]) };
 const WAYS: [name: string, plan: StreamPlan, runsBefore: number][] = [
   ["in pieces", cut(1, 4), 0],
@@ -80,7 +82,7 @@ describe.each(WAYS)("while a result is read the next piece runs, %s", (_, plan, 
       ...args
     ) {
       const before = seen.reads++;
-      await vi.waitFor(() => expect(seen.runs).toBe(Math.min(before + 2, 5) + runsBefore));
+      await vi.waitFor(() => expect(seen.runs).toBe(Math.min(before + 2, 5) + runsBefore), PATIENCE);
       return readCheckedFloats.apply(this, args);
     });
     expect((await opened.vae.decode(CLIPS.decode, { plan })).dims[0]).toBe(17);
@@ -220,7 +222,7 @@ it("begins the second turn while the first one's last values are on their way to
   let sent = 0;
   const { copyFrom } = DeviceBuffer.prototype;
   vi.spyOn(DeviceBuffer.prototype, "copyFrom").mockImplementation(async function (this: DeviceBuffer, ...args) {
-    if (hosts.has(this) && ++sent === 5) await vi.waitFor(() => expect(seen.runs).toBe(6));
+    if (hosts.has(this) && ++sent === 5) await vi.waitFor(() => expect(seen.runs).toBe(6), PATIENCE);
     return copyFrom.apply(this, args);
   });
   expect((await opened.vae.decode(decode, { plan })).values).toEqual(values);
