@@ -52,7 +52,7 @@ struct MatmulTokenNormParams {
   float eps;
 };
 
-/** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
+/** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with few channels, each consumer warpgroup
  *  keeps 64 rows in registers, where token_rows normalise them; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other;
  * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_bordered.cuh, the same of 3x3 filters whose source comes once
  * for all taps; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
@@ -73,6 +73,7 @@ struct MatmulTile {
   bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
   bool codes = false;    // 8-bit operands: results of gated activations become codes of their type; staged
   bool floats = false;   // float32 operands, weights of 16 bits: matmul_sm90_floats.cuh
+  int channels = 320;    // of the sources of tiles whose rows stay in registers
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -135,6 +136,9 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of few tiles of 3x3 filters; stages are of filters.
     {128, 128, 128, 9, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n128"},
     {128, 160, 160, 8, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n160"},
+    // Of 8-bit linears with 320 and with 640 channels and gated activations that leave codes.
+    {128, 128, 128, 12, 2, true, false, false, true, MatmulKernel::rows, "r128n128c", 0, false, false, true},
+    {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::rows, "r128n128c640", 0, false, false, true, false, 640},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -146,8 +150,6 @@ inline constexpr int kMatmulThreads = 384;
 inline constexpr int kMostSplitParts = 8;
 /** Columns of stationary tiles of float8; those of 16 bits have other ones. */
 inline constexpr int kStationaryCodeColumns = 128;
-/** Channels of the sources of rows tiles. */
-inline constexpr int kRowsChannels = 320;
 /** Taps of the filters of normed and stationary tiles, and pixels of a line of their source: eight results beside each other see two more.
  */
 inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
@@ -169,11 +171,11 @@ constexpr bool shares_tiles(const MatmulTile& t) { return t.kernel == MatmulKern
 constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
 
 /** Bytes of weight and bias of all channels, where a tile normalises its rows. */
-constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? kRowsChannels * 8 : 0; }
+constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? t.channels * 8 : 0; }
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
-  if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
+  if (keeps_rows(t)) return 4 * 64 * (t.codes ? t.tileN / 2 : t.tileN * (t.tileN % 64 == 0 ? 1 : 2));  // two for each warpgroup
   if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;  // one for both in turn
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);

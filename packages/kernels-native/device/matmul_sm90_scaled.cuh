@@ -87,11 +87,15 @@ template <class Config> struct MatmulTileScales<Config, true> {
     for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
       for (int part = 0; part < 2; ++part) row[m][part] = ptx::load_here(rows.at[m][part]);
+    load_columns(p, index.n);
+  }
+  /** Takes those of another tile of columns of the same rows. */
+  __device__ __forceinline__ void load_columns(const MatmulSm90Params& p, int tileN) {
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int word = 0; word < Config::kTileN / 32; ++word) {
       int end;
-      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, word * 4 + lane / 8, lane & 7, end);
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, tileN, word * 4 + lane / 8, lane & 7, end);
       columns[word] = ptx::load_here(p.scales.weight + min(weightRow, end - 1) * p.scales.weightStride);
     }
   }

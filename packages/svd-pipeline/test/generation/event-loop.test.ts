@@ -9,7 +9,9 @@ function photograph() {
   return { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 2_654_435_761) >>> 24) };
 }
 
-it("never keeps the event loop from turning for long while it generates, recording its stages included", { retry: 2 }, async () => {
+it("never keeps the event loop from turning for long while it generates, recording its stages included", {
+  retry: 2,
+}, async () => {
   const image = photograph();
   const stretches: number[] = [];
   // New sizes are recorded anew. The first run compiles the code; no other should be longer than what garbage takes.

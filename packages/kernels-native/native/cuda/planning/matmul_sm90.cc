@@ -47,7 +47,7 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
   return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
-                   if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
+                   if_so(keeps_rows(tile) && p.channels != tile.channels, {"is for # channels, x has #", {tile.channels, p.channels}}),
                    if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
@@ -108,7 +108,7 @@ Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
 }
 
 /** Why a tile is not for the problem's operands: 8-bit operands have tiles of their own where sums are promoted or blocks scaled, and
- *  none in which warpgroups have tiles of their own. */
+ *  of those in which warpgroups have tiles of their own only rows that leave codes. */
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (tile.floats || p.x.dtype == DType::f32) return if_so(tile.floats != (p.x.dtype == DType::f32), {"is for operands of other sizes"});
@@ -123,7 +123,8 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool gated = tile.codes || (tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged);
   const int sums = tile.codes ? 0 : tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);  // codes are made of sums one by one
   return first_of(
-      {if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong && !tile.wide), {"is not for 8-bit operands"}),
+      {if_so((tile.kernel != MatmulKernel::tiles && !(keeps_rows(tile) && tile.codes)) || (tile.staged && !tile.pingpong && !tile.wide),
+             {"is not for 8-bit operands"}),
        if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
        if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
        if_so(floats && tile.promote > 0 && tile.wide, {"is for integers"}),
@@ -258,7 +259,8 @@ double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
  *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
-  if (keeps_rows(tile)) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
+  // Codes: not timed yet, so last.
+  if (keeps_rows(tile)) return tile.tileM * tile.tileN * (tile.codes ? 1 : p.gated ? 0.2 : 0.21);
   // The products of a stationary tile wait for nothing between them.
   const double waits = tile.kernel == MatmulKernel::stationary ? 1 : 1.1;
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * waits * promotion_cost(p, tile);
