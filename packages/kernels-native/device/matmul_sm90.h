@@ -56,8 +56,9 @@ struct MatmulTokenNormParams {
  *  keeps 64 rows in registers, where token_rows normalise them; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other;
  * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_bordered.cuh, the same of 3x3 filters whose source comes once
  * for all taps; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
- * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true; matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
-enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, stationary };
+ * matmul_sm90_walk.cuh and, with frames in registers, matmul_sm90_held_walk.cuh, 3x1x1 filters of which the same is true;
+ * matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, held_walk, stationary };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -139,6 +140,8 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of 8-bit linears with 320 and with 640 channels and gated activations that leave codes.
     {128, 128, 128, 12, 2, true, false, false, true, MatmulKernel::rows, "r128n128c", 0, false, false, true},
     {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::rows, "r128n128c640", 0, false, false, true, false, 640},
+    // Of convolutions over frames whose source is normalised on the way, with frames in registers; stages are 64 channels of sources.
+    {128, 128, 128, 5, 1, false, false, false, true, MatmulKernel::held_walk, "held_walk_m128n128", 0, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -157,6 +160,8 @@ inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
 /** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and pixels of each of two tiles; filters stay
  *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
 inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkPixels = 64, kWalkThreads = 5 * 128;
+/** Of held walk tiles: bytes of scales and shifts of all channels. */
+inline constexpr int kHeldAffineBytes = kWalkBlocks * 64 * 8;
 
 /** Pixels of the source of such a tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int bordered_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kBorderedColumns; }
@@ -166,6 +171,9 @@ constexpr int bordered_source_bytes(const MatmulTile& t) { return (bordered_sour
 
 /** True for tiles that the blocks of a cluster share, as many as the planner chooses. */
 constexpr bool shares_tiles(const MatmulTile& t) { return t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered; }
+
+/** True for tiles that walk along the frames of their pixels. */
+constexpr bool walks_frames(const MatmulTile& t) { return t.kernel == MatmulKernel::walk || t.kernel == MatmulKernel::held_walk; }
 
 /** True for tiles whose rows stay in registers. */
 constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
@@ -198,6 +206,10 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   if (t.kernel == MatmulKernel::walk)
     return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
            8 * (3 + 2 * 3 * kWalkFrames);
+  // The same, but stages of 64 channels of both tiles, scales and shifts of each tile, and two barriers of each stage of one.
+  if (t.kernel == MatmulKernel::held_walk)
+    return t.stages * t.tileM * 128 + kWalkFrames * kWalkBlocks * t.tileN * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
+           2 * kHeldAffineBytes + 8 * (3 + 2 * 2 * t.stages);
   const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
@@ -207,7 +219,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || t.kernel == MatmulKernel::walk) return 0;
+  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || walks_frames(t)) return 0;
   const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
   const bool shares = t.staged && !t.pingpong && !(t.wide && t.kernel == MatmulKernel::tiles);  // both warpgroups have one set
   return (shares ? 1 : 2) * (scales ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);

@@ -78,18 +78,19 @@ Reason stationary_reason(const MatmulProblem& p, const MatmulTile& tile, const D
 }
 
 /** True for a tile whose kernel normalises its source. */
-bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::walk; }
+bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || walks_frames(tile); }
 
 /** Why a tile's kernel reads another source than the problem's. */
 Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.kernel == MatmulKernel::token_rows) return if_so(!p.tokenNorm, {"is for rows that are normalised on the way"});
   if (!normalises(tile)) return if_so(p.norm || p.tokenNorm, {"normalises no source"});
-  const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
-  const int64_t most = kWalkBlocks * 64;
+  const bool walks = walks_frames(tile), overFrames = p.kernel[0] == 3;
+  const int64_t most = kWalkBlocks * 64, least = tile.kernel == MatmulKernel::held_walk ? most - 63 : 1;
   return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
                    if_so(walks && !overFrames, {"is for filters over frames"}),
                    if_so(!walks && overFrames, {"is for filters inside a frame"}),
                    if_so(walks && p.channels > most, {"is for up to # channels, x has #", {most, p.channels}}),
+                   if_so(walks && p.channels < least, {"is for # channels or more, x has #", {least, p.channels}}),
                    if_so(walks && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
 }
 
@@ -167,7 +168,7 @@ bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& b
   const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide)
                       : tile.promote > 0       ? !tile.staged || tile.wide
                                                : tile.staged;
-  const bool walks = tile.kernel == MatmulKernel::walk;
+  const bool walks = walks_frames(tile);
   const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::stationary || normalises(tile);
   // Moments are of whole tiles: of walk tiles a box has half of the pixels.
   const bool fills = fills_frame(p, box, walks ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
@@ -231,7 +232,7 @@ Box bordered_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
 /** The box of a tile. chosen: that of tiles of 128 and of 256 pixels which may lie as they like. */
 Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
   if (borders_source(tile)) return bordered_box(tile);
-  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, kWalkPixels);
+  if (walks_frames(tile)) return choose_frame_box(p, kWalkPixels);
   return chosen[tile.tileM == 256];
 }
 
@@ -400,14 +401,14 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const bool rows = keeps_rows(tile);
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
-  const bool normed = tile.kernel == MatmulKernel::normed, walks = tile.kernel == MatmulKernel::walk;
+  const bool normed = tile.kernel == MatmulKernel::normed, walks = walks_frames(tile);
   const Box source = own ? Box{1, 1, tile.tileM} : borders_source(tile) ? Box{1, chosen[1] + 2, kBorderedColumns} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
-  launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : kMatmulThreads;
+  launch.block = normed ? normed_threads(tile) : tile.kernel == MatmulKernel::walk ? kWalkThreads : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
   // A block takes the same pixels of all frames, in two boxes.
