@@ -99,8 +99,10 @@ describe("tryLock", () => {
   it.skipIf(process.platform !== "linux")(
     "takes the lock of a process that ended and that nobody asked about",
     async () => {
-      // The shell becomes a program that never asks about the child that it had.
-      const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+      // The shell becomes a program that never asks about the child that it had, which ends only then: a shell would ask.
+      const child = 'until [ "$(cat /proc/$$/comm)" = sleep ]; do sleep 0.01; done';
+      const script = `${child} & echo $!; exec sleep 60`;
+      const parent = spawn("sh", ["-c", script], { stdio: ["ignore", "pipe", "ignore"] });
       try {
         const pid = Number(String((await once(parent.stdout, "data"))[0]));
         const fields = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
