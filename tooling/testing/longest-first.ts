@@ -1,8 +1,10 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The files that take longest, half a minute and less: begun late, one of them would keep a single core busy at the end. */
+/** The files that take longest, minutes to a few seconds: begun late, one of them would keep a single core busy at the end. */
 const LONG = [
   "packages/tensor/test/ops.test.ts",
+  "tooling/test/check/windows/windows.test.ts",
+  "packages/tensorrt/test/export/op-cases.test.ts",
   "apps/studio/test/web/page.test.ts",
   "tooling/test/check/packages/examples.test.ts",
   "apps/studio/test/restart.test.ts",
