@@ -3,24 +3,13 @@
 // Plan: a thread keeps the scale and shift of eight channels in registers and walks down pixels. Frames run backwards, so that
 // what the statistics read last is still in L2.
 #pragma once
-#include "activation.cuh"
+#include <type_traits>
+
+#include "norm_activation.cuh"
 #include "norm_stats.cuh"
 #include "quantized.cuh"
 
 namespace vd::device {
-
-/** Silu, known when the kernel is compiled: nothing is decided between the loads of a round. */
-struct NormSilu {
-  template <int kWidth> __device__ __forceinline__ void operator()(float (&v)[kWidth]) const {
-#pragma unroll
-    for (int i = 0; i < kWidth; ++i) v[i] = silu(v[i]);
-  }
-};
-/** Any activation. */
-struct NormAnyActivation {
-  int act;
-  template <int kWidth> __device__ __forceinline__ void operator()(float (&v)[kWidth]) const { activate(v, act); }
-};
 
 /** Stores numbers in the type of x. */
 template <class T> struct NormNumbers {
@@ -56,9 +45,9 @@ __device__ __forceinline__ void norm_apply_chunk(const NormApplyParams& p, const
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
       const float2 v = __ldg(affine + i);
-      scale[i] = v.x;
-      shift[i] = v.y;
-      if constexpr (kWithRest) rest[i] = __ldg(p.shiftRest + (affine - static_cast<const float2*>(p.affine)) + i);
+      scale[i] = Activate::kFactor * v.x;
+      shift[i] = Activate::kFactor * v.y;
+      if constexpr (kWithRest) rest[i] = Activate::kFactor * __ldg(p.shiftRest + (affine - static_cast<const float2*>(p.affine)) + i);
     }
     using Y = typename Store::Y;
     Y* y = static_cast<Y*>(p.y) + base * p.yPitch + c;
@@ -75,7 +64,8 @@ __device__ __forceinline__ void norm_apply_chunk(const NormApplyParams& p, const
 }
 
 template <class T, int kWidth, class Store> __device__ __forceinline__ void norm_apply_to(const NormApplyParams& p, const Store& store) {
-  if (p.act == kSilu) norm_apply_chunk<T, kWidth>(p, NormSilu{}, store);
+  using Silu = std::conditional_t<sizeof(T) == 4, NormSilu, NormHalvedSilu>;
+  if (p.act == kSilu) norm_apply_chunk<T, kWidth>(p, Silu{}, store);
   else norm_apply_chunk<T, kWidth>(p, NormAnyActivation{p.act}, store);
 }
 

@@ -20,6 +20,7 @@
 #include "ptx/matrix_descriptor.cuh"
 #include "ptx/registers.cuh"
 #include "ptx/tma.cuh"
+#include "ptx/uniform.cuh"
 #include "ptx/wgmma.cuh"
 #include "ring_sm90.cuh"
 
@@ -181,19 +182,22 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       if constexpr (Config::kWide) {
         biasTile.renew(p, index, group);
       } else if constexpr (Config::kStaged) {
+        const MatmulBiasPart<Config> part(p, index, codeScale.value);
         if constexpr (Config::kMoments) matmul_set_barrier<Config>(group);  // nobody reads the results of the tile before
         if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));
         matmul_set_barrier<Config>(group);  // the tile before no longer reads the bias, its stores no longer the staging
-        if constexpr (Config::kCodes) matmul_load_bias<Config>(p, index, bias, codeScale.value);
-        else matmul_load_bias<Config>(p, index, bias);
+        part.put(bias);
       } else {
         matmul_prefetch<Config>(p, index, rowOffset);
         if constexpr (kStagedBias) {
+          const MatmulBiasPart<Config> part(p, index, codeScale.value);
           ptx::named_barrier(3 + group, 128);  // the tile before no longer reads the bias
-          framed = matmul_load_bias<Config>(p, index, bias);
+          part.put(bias);
+          framed = part.framed;
         }
       }
-      const MatmulTileScales<Config> scales(p, index, rowOffset);
+      MatmulTileScales<Config> scales;
+      if (!codeScale.uniform) scales.load(p, index, rowOffset);
       const bool more = tile + gridDim.x / Config::kCluster < numTiles;
       if (Config::kPingpong && turn > 0) ptx::named_barrier(1 + group, 256);
       const int handOver = Config::kPingpong && more ? 2 - group : -1;
@@ -203,8 +207,8 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       else matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
       if constexpr (Config::kCodes) {
         matmul_set_barrier<Config>(group);
-        if (codeScale.uniform) matmul_fill_codes<Config, true>(acc, scales, codeScale.value, bias, shared.staging(set));
-        else matmul_fill_codes<Config, false>(acc, scales, codeScale.value, bias, shared.staging(set));
+        if (codeScale.uniform) matmul_fill_codes<Config, true>(acc, scales, codeScale, bias, shared.staging(set));
+        else matmul_fill_codes<Config, false>(acc, scales, codeScale, bias, shared.staging(set));
         matmul_send_staging<Config>(p, index, group, shared.staging(set));
       } else if constexpr (Config::kWide) {
         ptx::named_barrier(kStagingFree + group, kFreeThreads);
@@ -232,7 +236,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
   __shared__ __align__(16) float biases[kBiasSets][Config::kBiases];
   __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8 + kSlabBytes<Config> / 1024][Config::kStaged ? 16 : 1024];
   MatmulShared<Config> shared;
-  shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
+  shared.ring = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   const int rank = Config::kCluster == 1 ? 0 : static_cast<int>(ptx::cluster_block_rank());
   const int numTiles = (p.numMTiles + Config::kCluster - 1) / Config::kCluster * p.numPhases * p.numNTiles;
   begin_next_launch();
@@ -255,7 +259,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
     if (threadIdx.x == kMatmulThreads - 32) matmul_prefetch_weights<Config>(p, rank);
   await_results_before();
 
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == 2) {
     ptx::registers_lower<Config::kWide ? 40 : 24>();
     if (threadIdx.x == 256) matmul_produce<Config>(p, shared, rank, numTiles);

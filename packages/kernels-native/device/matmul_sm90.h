@@ -31,6 +31,7 @@ struct MatmulSm90Params {
   int32_t framesFirst;  // boxes run over frames first
   int32_t numMTiles;
   int32_t numNTiles;
+  uint32_t nTilesReciprocal;  // 2^32 / numNTiles, rounded up; 0: one tile
   int32_t numParts;     // of the columns, rows tiles only: a block takes the tiles of one part for its rows
   int32_t numPhases;    // 1, or 4 for a nearest-2x upsample: phase = 2 * (row & 1) + (column & 1)
   int32_t aBytes;       // bytes of one box
@@ -52,13 +53,12 @@ struct MatmulTokenNormParams {
   float eps;
 };
 
-/** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with few channels, each consumer warpgroup
+/** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers, where token_rows normalise them; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other;
  * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_bordered.cuh, the same of 3x3 filters whose source comes once
  * for all taps; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
- * matmul_sm90_walk.cuh and, with frames in registers, matmul_sm90_held_walk.cuh, 3x1x1 filters of which the same is true;
- * matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
-enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, held_walk, stationary };
+ * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true; matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, stationary };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -74,7 +74,6 @@ struct MatmulTile {
   bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
   bool codes = false;    // 8-bit operands: results of gated activations become codes of their type; staged
   bool floats = false;   // float32 operands, weights of 16 bits: matmul_sm90_floats.cuh
-  int channels = 320;    // of the sources of tiles whose rows stay in registers
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -137,11 +136,6 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of few tiles of 3x3 filters; stages are of filters.
     {128, 128, 128, 9, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n128"},
     {128, 160, 160, 8, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n160"},
-    // Of 8-bit linears with 320 and with 640 channels and gated activations that leave codes.
-    {128, 128, 128, 12, 2, true, false, false, true, MatmulKernel::rows, "r128n128c", 0, false, false, true},
-    {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::rows, "r128n128c640", 0, false, false, true, false, 640},
-    // Of convolutions over frames whose source is normalised on the way, with frames in registers; stages are 64 channels of sources.
-    {128, 128, 128, 5, 1, false, false, false, true, MatmulKernel::held_walk, "held_walk_m128n128", 0, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -153,6 +147,8 @@ inline constexpr int kMatmulThreads = 384;
 inline constexpr int kMostSplitParts = 8;
 /** Columns of stationary tiles of float8; those of 16 bits have other ones. */
 inline constexpr int kStationaryCodeColumns = 128;
+/** Channels of the sources of rows tiles. */
+inline constexpr int kRowsChannels = 320;
 /** Taps of the filters of normed and stationary tiles, and pixels of a line of their source: eight results beside each other see two more.
  */
 inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
@@ -160,8 +156,6 @@ inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
 /** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and pixels of each of two tiles; filters stay
  *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
 inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkPixels = 64, kWalkThreads = 5 * 128;
-/** Of held walk tiles: bytes of scales and shifts of all channels. */
-inline constexpr int kHeldAffineBytes = kWalkBlocks * 64 * 8;
 
 /** Pixels of the source of such a tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int bordered_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kBorderedColumns; }
@@ -172,18 +166,15 @@ constexpr int bordered_source_bytes(const MatmulTile& t) { return (bordered_sour
 /** True for tiles that the blocks of a cluster share, as many as the planner chooses. */
 constexpr bool shares_tiles(const MatmulTile& t) { return t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered; }
 
-/** True for tiles that walk along the frames of their pixels. */
-constexpr bool walks_frames(const MatmulTile& t) { return t.kernel == MatmulKernel::walk || t.kernel == MatmulKernel::held_walk; }
-
 /** True for tiles whose rows stay in registers. */
 constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
 
 /** Bytes of weight and bias of all channels, where a tile normalises its rows. */
-constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? t.channels * 8 : 0; }
+constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? kRowsChannels * 8 : 0; }
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
-  if (keeps_rows(t)) return 4 * 64 * (t.codes ? t.tileN / 2 : t.tileN * (t.tileN % 64 == 0 ? 1 : 2));  // two for each warpgroup
+  if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
   if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;  // one for both in turn
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
@@ -206,10 +197,6 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   if (t.kernel == MatmulKernel::walk)
     return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
            8 * (3 + 2 * 3 * kWalkFrames);
-  // The same, but stages of 64 channels of both tiles, scales and shifts of each tile, and two barriers of each stage of one.
-  if (t.kernel == MatmulKernel::held_walk)
-    return t.stages * t.tileM * 128 + kWalkFrames * kWalkBlocks * t.tileN * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
-           2 * kHeldAffineBytes + 8 * (3 + 2 * 2 * t.stages);
   const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
@@ -219,9 +206,10 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || walks_frames(t)) return 0;
+  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || t.kernel == MatmulKernel::walk) return 0;
   const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
-  const bool shares = t.staged && !t.pingpong && !(t.wide && t.kernel == MatmulKernel::tiles);  // both warpgroups have one set
+  const bool wide = t.wide && (t.kernel == MatmulKernel::tiles || t.kernel == MatmulKernel::normed);
+  const bool shares = t.staged && !t.pingpong && !wide;  // both warpgroups have one set
   return (shares ? 1 : 2) * (scales ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 

@@ -118,7 +118,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_bordered(con
   static_assert(Config::kTileM * kSumsPitch<Config> * 4 <=
                     kBorderedSources * BorderedShared<Config>::kSource + Config::kStages * Config::kStageBytesB,
                 "sums lie where sources and filters were");
-  const BorderedShared<Config> shared{(shared_address(dynamicShared) + 1023) & ~1023u};
+  const BorderedShared<Config> shared{(shared_address(dynamicShared) + 1023) & ~1023u};  // as a uniform number it spills others
   begin_next_launch();
   const int rank = static_cast<int>(ptx::cluster_block_rank()), numParts = static_cast<int>(ptx::cluster_num_blocks());
   const int first = p.numKBlocks * rank / numParts, end = p.numKBlocks * (rank + 1) / numParts;

@@ -12,16 +12,21 @@
 
 namespace vd::device {
 
-/** What becomes codes of gated activations, in steps of the codes; nothing where results are no codes. */
+/** What sums of values are multiplied with in front of their gates: {@link matmul_value_scale}, or in steps of the codes that they become.
+ */
 template <class Config, bool kThere = Config::kCodes> struct MatmulCodeScale {
-  __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params&) {}
+  static constexpr bool uniform = false;
+  float value;
+  __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params& p) : value(matmul_value_scale<Config>(p.epilogue)) {}
 };
 template <class Config> struct MatmulCodeScale<Config, true> {
   float value;  // values of a product are multiplied with: outScale, and half of a step, as gates are twice their activation
   bool uniform;  // all rows have one scale, and all columns
+  float one;     // then what sums are multiplied with
   __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params& p)
       : value(0.5f * p.epilogue.outScale * (p.epilogue.yScale == nullptr ? 1.0f : __frcp_rn(ptx::load_here(p.epilogue.yScale)))),
-        uniform(!matmul_has_row_scales(p) && p.scales.weightStride == 0) {}
+        uniform(!matmul_has_row_scales(p) && p.scales.weightStride == 0),
+        one(uniform ? ptx::load_here(p.scales.x) * ptx::load_here(p.scales.weight) : 0.0f) {}
 };
 
 /** Of two words with the codes of two columns of two blocks of 8, one behind the other, in each lane: this lane's word of the 16 codes
@@ -56,14 +61,14 @@ __device__ __forceinline__ float2 matmul_numbers(const Sum* sums, float row, flo
 }
 
 /** Codes of a tile's results in staging. bias: values in steps of the codes, then gates. kUniform: one scale multiplies all sums, which
- *  leaves out an instruction for each of them and the shuffles that bring columns' scales. */
+ *  leaves out an instruction for each of them, the shuffles that bring columns' scales, and `scales`, which nobody loads then. */
 template <class Config, bool kUniform>
 __device__ __forceinline__ void matmul_fill_codes(const MatmulSum<Config> (&sums)[Config::kRowBlocks][1][Config::kWidth / 2],
-                                                  const MatmulTileScales<Config>& scales, float valueScale, const float* bias,
-                                                  uint32_t staging) {
+                                                  const MatmulTileScales<Config>& scales, const MatmulCodeScale<Config>& codeScale,
+                                                  const float* bias, uint32_t staging) {
   const MatmulStaging place = matmul_staging(staging + threadIdx.x % 128 / 32 * 16 * 64);
   const float* at = bias + 2 * (threadIdx.x & 3);
-  const float one = scales.row[0][0] * scales.columns[0];
+  const float one = codeScale.one, valueScale = codeScale.value;
   float2 value = make_float2(one * valueScale, one * valueScale), gate = make_float2(one, one);
 #pragma unroll
   for (int half = 0; half < Config::kOutColumns / 32; ++half) {
@@ -82,7 +87,7 @@ __device__ __forceinline__ void matmul_fill_codes(const MatmulSum<Config> (&sums
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           const MatmulSum<Config>* v = sums[m][0] + block * 8 + 2 * part;
-          const float row = scales.row[m][part];
+          const float row = kUniform ? 1.0f : scales.row[m][part];
           const uint32_t code = matmul_gated_codes<Config>(matmul_numbers<kUniform>(v, row * valueScale, value, b),
                                                            matmul_numbers<kUniform>(v + 4, row, gate, gateBias));
           if (i % 2 == 0) codes[m][i / 2][part] = code;

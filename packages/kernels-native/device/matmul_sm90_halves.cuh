@@ -31,7 +31,8 @@ struct HalvesIndex {
   int n, rows;
 };
 template <class Config> __device__ __forceinline__ HalvesIndex halves_index(const MatmulSm90Params& p, int tile, int rank) {
-  return {tile % p.numNTiles, tile / p.numNTiles * Config::kCluster + rank};
+  const auto [n, rest] = matmul_turn(p, tile);
+  return {n, rest * Config::kCluster + rank};
 }
 
 template <class Config>
@@ -102,7 +103,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_halves(const
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(16) float biases[2][Config::kTileN];
   MatmulShared<Config> shared;
-  shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
+  shared.ring = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   const int rank = static_cast<int>(ptx::cluster_block_rank());
   const int numTiles = (p.numMTiles + 2 * Config::kCluster - 1) / (2 * Config::kCluster) * p.numNTiles;
   if (threadIdx.x == 0) {
@@ -117,7 +118,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_halves(const
   ptx::cluster_arrive();
   ptx::cluster_wait();
 
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == 2) {
     ptx::registers_lower<24>();
     if (threadIdx.x == 256) halves_produce<Config>(p, shared, rank, numTiles);

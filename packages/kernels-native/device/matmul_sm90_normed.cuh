@@ -11,9 +11,9 @@
 // leave as those of wide tiles do. Loops over tiles stand in each function: with one that calls a lambda the consumers spill 300 bytes.
 // Figures: docs/kernels/group_norm_conv.md.
 #pragma once
-#include "group_norm_apply.cuh"
 #include "matmul_sm90.cuh"
 #include "matmul_sm90_normed.h"
+#include "norm_activation.cuh"
 
 namespace vd::device {
 
@@ -28,10 +28,11 @@ template <class Config> struct NormedRoles {
   static constexpr int kLanes = 32 * kWarps / 8;
   /** The first thread that normalises: of the last warps. */
   static constexpr int kFirstThread = kThreads - 32 * kWarps;
-  /** A warpgroup of their own, or the last warps of that of weights and results. */
+  /** A warpgroup of their own, or the last warps of that of weights and results, where else two warps find moments. */
   static constexpr bool kApart = kWarps == 4;
-  static constexpr int kNormingRegisters = 88, kMovingRegisters = 24;
-  static constexpr int kConsumerRegisters = kApart ? 200 : 208;
+  static constexpr int kMeasuring = kApart ? kMeasuringThreads : 0;
+  static constexpr int kNormingRegisters = 88, kMovingRegisters = 40;
+  static constexpr int kConsumerRegisters = kApart ? 192 : 208;
 };
 
 /** Shared memory: the sources, the ring of weights, staged results, barriers. */
@@ -73,10 +74,11 @@ struct NormedAffine {
   float scale[8], shift[8];
 };
 
-/** Those of the channels from `c` of a frame; zeros behind the last. Loads do not wait for each other. */
+/** Those of the channels from `c` of a frame, times the factor of what is applied; zeros behind the last. No load waits for another. */
 __device__ __forceinline__ NormedAffine normed_affine(const MatmulSourceNorm& p, int frame, int c, int channels) {
   const bool there = c < channels;
   const float* row = p.stats + static_cast<int64_t>(frame / p.framesPerRow) * p.groups * p.statsPitch;
+  const float factor = p.silu ? NormHalvedSilu::kFactor : NormNoActivation::kFactor;
   NormedAffine affine;
   float mean[8], deviation[8];
 #pragma unroll
@@ -90,16 +92,11 @@ __device__ __forceinline__ NormedAffine normed_affine(const MatmulSourceNorm& p,
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    affine.scale[i] = there ? deviation[i] * affine.scale[i] : 0.0f;
-    affine.shift[i] = there ? fmaf(-mean[i], affine.scale[i], affine.shift[i]) : 0.0f;
+    affine.scale[i] = there ? factor * deviation[i] * affine.scale[i] : 0.0f;
+    affine.shift[i] = there ? fmaf(-mean[i], affine.scale[i], factor * affine.shift[i]) : 0.0f;
   }
   return affine;
 }
-
-/** Norms without an activation. */
-struct NormNoActivation {
-  template <int kWidth> __device__ __forceinline__ void operator()(float (&)[kWidth]) const {}
-};
 
 /** Vectors of some pixels of a thread, and which of them lie in the frame. */
 struct NormedBatch {
@@ -167,7 +164,7 @@ __device__ __forceinline__ void normed_make_sources(const MatmulNormedParams& pa
       }
       ptx::mbarrier_wait(shared.loaded_at(at.stage), at.parity ^ 1);
       const uint32_t source = shared.source(at.stage) + offset;
-      if (params.norm.silu) normed_apply<Config>(p, box, affine, NormSilu{}, source, lane);
+      if (params.norm.silu) normed_apply<Config>(p, box, affine, NormHalvedSilu{}, source, lane);
       else normed_apply<Config>(p, box, affine, NormNoActivation{}, source, lane);
       ptx::fence_proxy_async();
       __syncwarp();
@@ -226,18 +223,22 @@ template <class Config>
 __device__ __forceinline__ void normed_consume(const MatmulSm90Params& p, const NormedShared<Config>& shared, int group, int rank,
                                                int numTiles, float* bias) {
   NormedCursors<Config> at{};
+  MatmulBiasTile<Config> biasTile{bias};
   uint32_t residualParity = 0;
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
-    matmul_load_bias<Config>(p, index, bias);  // everyone has used that of the tile before
+    biasTile.renew(p, index, group);
     normed_accumulate<Config>(acc, shared, group, p.blocksPerTap, at);
     ptx::named_barrier(kStagingFree + group, kFreeThreads);
     matmul_stage<Config>(p, acc, index, group, group * Config::kRows, bias, shared.staging(), shared.residual_at(), residualParity);
-    ptx::named_barrier(kStagingFull, kFullThreads<Config, 0>);
-    if constexpr (Config::kMoments) {
+    constexpr int kMeasuring = NormedRoles<Config>::kMeasuring, kThreads = kFullThreads<Config, kMeasuring>;
+    if constexpr (Config::kMoments && kMeasuring == 0) {
+      ptx::named_barrier(kStagingFull, kThreads);
       matmul_staged_moments<Config>(p, index, shared.staging());
       ptx::named_barrier_arrive(kStagingRead, 256 + 32);
+    } else {
+      ptx::named_barrier_arrive(kStagingFull, kThreads);
     }
   }
 }
@@ -260,9 +261,9 @@ template <class Config> __device__ __forceinline__ void normed_init(const Normed
 template <class Config> __device__ __forceinline__ void matmul_sm90_normed(const MatmulNormedParams& params) {
   static_assert(Config::kWide && Config::kCluster == 2, "results leave as those of wide tiles, weights are shared by two blocks");
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(16) float bias[Config::kBiases];
+  __shared__ __align__(16) float biases[2][Config::kBiases];
   const MatmulSm90Params& p = params.matmul;
-  const NormedShared<Config> shared{(shared_address(dynamicShared) + 1023) & ~1023u};
+  const NormedShared<Config> shared{ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u)};
   const int rank = static_cast<int>(ptx::cluster_block_rank());
   const int numTiles = (p.numMTiles + Config::kCluster - 1) / Config::kCluster * p.numNTiles;
   if (threadIdx.x == 0) normed_init(shared);
@@ -271,17 +272,20 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_normed(const
   ptx::cluster_wait();
 
   using Roles = NormedRoles<Config>;
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup < 2) {
     ptx::registers_raise<Roles::kConsumerRegisters>();
-    normed_consume<Config>(p, shared, warpgroup, rank, numTiles, bias);
+    normed_consume<Config>(p, shared, warpgroup, rank, numTiles, biases[warpgroup]);
   } else if (Roles::kApart && warpgroup == 3) {
     ptx::registers_lower<Roles::kNormingRegisters>();
     normed_make_sources<Config>(params, shared, rank, numTiles, threadIdx.x - Roles::kFirstThread);
   } else {
     ptx::registers_lower<Roles::kApart ? Roles::kMovingRegisters : Roles::kNormingRegisters>();
     if (threadIdx.x == 256) normed_load_weights<Config>(p, shared, rank, numTiles);
-    if (threadIdx.x / 32 == 9) matmul_store_wide_tiles<Config, 0>(p, rank, numTiles, shared.staging(), shared.residual_at());
+    if (threadIdx.x / 32 == 9)
+      matmul_store_wide_tiles<Config, Roles::kMeasuring>(p, rank, numTiles, shared.staging(), shared.residual_at());
+    if constexpr (Roles::kMeasuring > 0 && Config::kMoments)
+      if (threadIdx.x / 32 >= kMeasuringWarp) matmul_measure_wide_tiles<Config>(p, rank, numTiles, shared.staging());
     if constexpr (!Roles::kApart)
       if (threadIdx.x >= Roles::kFirstThread)
         normed_make_sources<Config>(params, shared, rank, numTiles, threadIdx.x - Roles::kFirstThread);

@@ -1,4 +1,4 @@
-// The Hopper matrix core for short reductions (320 channels, of 8-bit operands 640 too): rows stay in registers, weights stream.
+// The Hopper matrix core for short reductions (five blocks of 64 channels): rows stay in registers, weights stream.
 //
 // With 320 channels a tile is done before its results are: what counts is how little passes through shared memory and how
 // well results hide behind products. Here each of the two consumer warpgroups keeps 64 rows of A, all 320 channels, as
@@ -13,26 +13,20 @@
 //
 // A row's channels lie in the registers of four threads, so a LayerNorm in front of the layer takes no memory: four threads add up,
 // and each rounds what it has again.
-//
-// Of 8-bit operands a block of the reduction is 128 channels, the last half empty of 320: its products are left out. A warpgroup's rows
-// take 40 registers, or 80 of 640 channels, and gated activations leave as codes (matmul_sm90_codes.cuh). Per tile of 128x128 with 320
-// channels and both operands in shared memory 120 KiB of reads and 80 of loads, 80 and 48 here, where the tensor cores take 1280 cycles.
 #pragma once
 #include "matmul_sm90.cuh"
 #include "reduce.cuh"
 
 namespace vd::device {
 
-/** One variant: element type, index into kMatmulTiles, whether the activation is gated, whether by silu, not gelu, and the type of the
- *  operands. A warpgroup's tile is 64 rows. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false, class Operand_ = T_> struct RowsConfig {
+/** Blocks of 64 channels that a warpgroup's registers hold. */
+inline constexpr int kRowsKBlocks = kRowsChannels / 64;
+
+/** One variant: element type, index into kMatmulTiles, whether the activation is gated, and whether by silu, not gelu. A
+ *  warpgroup's tile is 64 rows. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false> struct RowsConfig {
   using T = T_;
-  using Operand = Operand_;
-  static constexpr bool kScaled = sizeof(Operand) == 1;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
-  static constexpr int kChannels = kTile.channels, kBlock = 128 / sizeof(Operand);  // of x, and of a block of the reduction
-  static constexpr int kKBlocks = (kChannels + kBlock - 1) / kBlock;
-  static constexpr int kFragments = kChannels * static_cast<int>(sizeof(Operand)) / 32;  // products of 32 bytes of the reduction
   static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
   static constexpr bool kPingpong = true, kOwnStaging = true, kGeglu = kGeglu_, kActivation = false, kGeneric = false, kStaged = true,
                         kRowTiles = true;
@@ -40,14 +34,11 @@ template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false, class O
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kRowBytes = 2 * kTileM * 128;  // of a stage that holds both warpgroups' rows
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;
-  static constexpr bool kCodes = kTile.codes;
-  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kStepColumns = kCodes ? 64 : 32, kSteps = kOutColumns / kStepColumns;
+  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kSteps = kOutColumns / 32;
   static constexpr int kStepBytes = kTileM * 64, kStagingBytes = kSteps * kStepBytes;
   static constexpr bool kNormed = kTile.kernel == MatmulKernel::token_rows;
   static constexpr int kNormBytes = token_norm_bytes(kTile);
   static_assert(kTileN == kWidth && kWidth % (kGeglu ? 64 : 32) == 0, "one product covers the tile");
-  static_assert(kScaled == kCodes && (!kCodes || kGeglu), "codes are those of gated activations of 8-bit operands");
-  static_assert(!kNormed || !kScaled, "what is normalised has 16 bits");
 };
 
 /** Shared memory: stages, two stagings for each warpgroup, weights and biases of the norm, barriers, biases of all columns. */
@@ -86,38 +77,36 @@ __device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const Ro
     const RowsItem item = rows_item(p, i);
     const int row = (item.rows * Config::kCluster + rank) * 2 * Config::kTileM;
 #pragma unroll 1
-    for (int k = 0; k < Config::kKBlocks; ++k) {
+    for (int k = 0; k < kRowsKBlocks; ++k) {
       await_free(shared, at);
       const uint32_t full = expect_bytes(shared, at, Config::kRowBytes);
-      ptx::tma_load_5d(shared.stage(at.stage), &p.a, full, k * Config::kBlock, row, 0, 0, 0);
+      ptx::tma_load_5d(shared.stage(at.stage), &p.a, full, k * 64, row, 0, 0, 0);
       at.advance();
     }
 #pragma unroll 1
     for (int n = item.first; n < item.last; ++n)
 #pragma unroll 1
-      for (int k = 0; k < Config::kKBlocks; ++k) {
+      for (int k = 0; k < kRowsKBlocks; ++k) {
         await_free(shared, at);
         const uint32_t full = expect_bytes(shared, at, Config::kWeightBytes);
-        matmul_load_b<Config>(p, shared.stage(at.stage), full, k * Config::kBlock, 0, n * Config::kTileN, 0, rank);
+        matmul_load_b<Config>(p, shared.stage(at.stage), full, k * 64, 0, n * Config::kTileN, 0, rank);
         at.advance();
       }
   }
 }
 
-/** The warpgroup's 64 rows as fragments of 32 bytes of channels. */
-template <class Config> using RowFragments = uint32_t[Config::kFragments][4];
+/** The warpgroup's 64 rows as fragments, 16 channels each. */
+using RowFragments = uint32_t[kRowsKBlocks * 4][4];
 
 template <class Config>
-__device__ __forceinline__ void rows_load(RowFragments<Config>& a, const RowsShared<Config>& shared, int group,
-                                          RingCursor<Config::kStages>& at) {
+__device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Config>& shared, int group, RingCursor<Config::kStages>& at) {
   const int lane = threadIdx.x & 31, row = group * 64 + threadIdx.x % 128 / 32 * 16 + (lane & 15);
 #pragma unroll
-  for (int k = 0; k < Config::kKBlocks; ++k) {
+  for (int k = 0; k < kRowsKBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
     const uint32_t line = shared.stage(at.stage) + row * 128;
 #pragma unroll
-    for (int step = 0; step < 4 && 4 * k + step < Config::kFragments; ++step)
-      ptx::ldmatrix_x4(a[4 * k + step], line + (((2 * step + (lane >> 4)) ^ (row & 7)) << 4));
+    for (int step = 0; step < 4; ++step) ptx::ldmatrix_x4(a[4 * k + step], line + (((2 * step + (lane >> 4)) ^ (row & 7)) << 4));
     __syncwarp();
     release_stage<Config::kCluster>(shared.empty_at(at.stage));
     at.advance();
@@ -125,36 +114,34 @@ __device__ __forceinline__ void rows_load(RowFragments<Config>& a, const RowsSha
 }
 
 /** Calls body(a, pair) for all registers of the rows at lane / 4 (kPart 0) and 8 further on (1); pair: of channels. */
-template <class Config, int kPart, class Body> __device__ __forceinline__ void for_each_pair(RowFragments<Config>& a, Body&& body) {
+template <int kPart, class Body> __device__ __forceinline__ void for_each_pair(RowFragments& a, Body&& body) {
 #pragma unroll
-  for (int step = 0; step < Config::kFragments; ++step)
+  for (int step = 0; step < kRowsKBlocks * 4; ++step)
 #pragma unroll
     for (int half = 0; half < 2; ++half) body(a[step][2 * half + kPart], step * 8 + half * 4 + (threadIdx.x & 3));
 }
 
 /** The mean of a row, and 1 / sqrt(variance + eps): sums over registers, then over the four threads of the row. */
-template <class Config, int kPart> __device__ __forceinline__ float2 row_moments(RowFragments<Config>& a, float eps) {
-  using T = typename Config::T;
+template <class T, int kPart> __device__ __forceinline__ float2 row_moments(RowFragments& a, float eps) {
   float2 sum = make_float2(0.0f, 0.0f), square = sum;
-  for_each_pair<Config, kPart>(a, [&](uint32_t x, int) {
+  for_each_pair<kPart>(a, [&](uint32_t x, int) {
     const float2 v = unpack2<T>(x);
     sum = make_float2(sum.x + v.x, sum.y + v.y);
   });
-  const float mean = sum_lanes<4>(sum.x + sum.y) / Config::kChannels;
-  for_each_pair<Config, kPart>(a, [&](uint32_t x, int) {
+  const float mean = sum_lanes<4>(sum.x + sum.y) / kRowsChannels;
+  for_each_pair<kPart>(a, [&](uint32_t x, int) {
     const float2 v = unpack2<T>(x), d = make_float2(v.x - mean, v.y - mean);
     square = make_float2(fmaf(d.x, d.x, square.x), fmaf(d.y, d.y, square.y));
   });
-  return make_float2(mean, rsqrtf(sum_lanes<4>(square.x + square.y) / Config::kChannels + eps));
+  return make_float2(mean, rsqrtf(sum_lanes<4>(square.x + square.y) / kRowsChannels + eps));
 }
 
 /** Normalises the rows where they are. */
-template <class Config>
-__device__ __forceinline__ void rows_normalise(RowFragments<Config>& a, const RowsShared<Config>& shared, float eps) {
+template <class Config> __device__ __forceinline__ void rows_normalise(RowFragments& a, const RowsShared<Config>& shared, float eps) {
   using T = typename Config::T;
-  const float2 first = row_moments<Config, 0>(a, eps), second = row_moments<Config, 1>(a, eps);
+  const float2 first = row_moments<T, 0>(a, eps), second = row_moments<T, 1>(a, eps);
 #pragma unroll
-  for (int step = 0; step < Config::kFragments; ++step)
+  for (int step = 0; step < kRowsKBlocks * 4; ++step)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const uint4 affine = ptx::load_shared16(shared.norm() + (step * 8 + half * 4 + (threadIdx.x & 3)) * 16);
@@ -169,8 +156,8 @@ __device__ __forceinline__ void rows_normalise(RowFragments<Config>& a, const Ro
 }
 
 /** Fills the table of the norm's weights and biases, by all threads that multiply. */
-template <class Config> __device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float* table) {
-  for (int c = threadIdx.x; c < Config::kChannels; c += 256) {
+__device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float* table) {
+  for (int c = threadIdx.x; c < kRowsChannels; c += 256) {
     float* at = table + c / 2 * 4 + c % 2;
     at[0] = weight != nullptr ? __ldg(weight + c) : 1.0f;
     at[2] = bias != nullptr ? __ldg(bias + c) : 0.0f;
@@ -179,19 +166,17 @@ template <class Config> __device__ __forceinline__ void rows_load_norm(const flo
 
 /** acc = rows · Bᵀ of one tile of columns; then the other warpgroup may multiply, if `handOver`. */
 template <class Config>
-__device__ __forceinline__ void rows_accumulate(MatmulSum<Config> (&acc)[Config::kWidth / 2], const RowFragments<Config>& a,
-                                                const RowsShared<Config>& shared, int group, RingCursor<Config::kStages>& at,
-                                                bool handOver) {
-  using Product = ptx::WgmmaRegisters<typename Config::Operand, Config::kWidth, 0>;
+__device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2], const RowFragments& a, const RowsShared<Config>& shared,
+                                                int group, RingCursor<Config::kStages>& at, bool handOver) {
+  using Product = ptx::WgmmaRegisters<typename Config::T, Config::kWidth, 0>;
   int previous = 0;
 #pragma unroll
-  for (int k = 0; k < Config::kKBlocks; ++k) {
+  for (int k = 0; k < kRowsKBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
     const uint64_t b = ptx::matrix_descriptor(shared.stage(at.stage));
     ptx::wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < 4 && 4 * k + step < Config::kFragments; ++step)
-      Product::run(acc, a[4 * k + step], b + step * 2, k > 0 || step > 0);
+    for (int step = 0; step < 4; ++step) Product::run(acc, a[4 * k + step], b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     if (k > 0) {
       ptx::wgmma_wait<1>();
@@ -239,37 +224,25 @@ __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const Rows
   if (matmul_first_of_set<Config>()) ptx::bulk_wait_read();  // the tile before has left the other staging
   matmul_set_barrier<Config>(group);
   if (matmul_first_of_set<Config>()) {
-    matmul_store_boxes<Config>(p, index, staging);
+    const PixelBox box = tile_box<Config>(p, index.m);
+#pragma unroll
+    for (int step = 0; step < Config::kSteps; ++step)
+      ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
+    ptx::bulk_commit();
     if (next.n >= 0) rows_open<Config>(p, shared, next, group, turn.which ^ 1);
   }
-  turn.advance();
-}
-
-/** The same of results that become codes, which have no residual. */
-template <class Config>
-__device__ __forceinline__ void rows_store_codes(const MatmulSm90Params& p, const RowsShared<Config>& shared,
-                                                 const MatmulSum<Config> (&acc)[1][1][Config::kWidth / 2],
-                                                 const MatmulTileScales<Config>& scales, const MatmulCodeScale<Config>& codeScale,
-                                                 const MatmulTileIndex& index, int group, const float* bias, RowsTurn& turn) {
-  const uint32_t staging = shared.staging(group, turn.which);
-  if (codeScale.uniform) matmul_fill_codes<Config, true>(acc, scales, codeScale.value, bias, staging);
-  else matmul_fill_codes<Config, false>(acc, scales, codeScale.value, bias, staging);
-  ptx::fence_proxy_async();
-  if (matmul_first_of_set<Config>()) ptx::bulk_wait_read();  // the tile before has left the other staging
-  matmul_set_barrier<Config>(group);
-  if (matmul_first_of_set<Config>()) matmul_store_boxes<Config>(p, index, staging);
   turn.advance();
 }
 
 /** A consumer warpgroup: all tiles of its rows. */
 template <class Config>
 __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank,
-                                             const float* biases, const MatmulCodeScale<Config>& codeScale, float eps) {
+                                             const float* biases, float eps) {
   const int numItems = rows_num_items<Config>(p), stride = gridDim.x / Config::kCluster;
   RingCursor<Config::kStages> at{0, 0};
   RowsTurn turn;
-  RowFragments<Config> a;
-  MatmulSum<Config> acc[1][1][Config::kWidth / 2];
+  RowFragments a;
+  float acc[1][1][Config::kWidth / 2];
   bool isFirst = true;
 #pragma unroll 1
   for (int i = blockIdx.x / Config::kCluster; i < numItems; i += stride) {
@@ -278,7 +251,6 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
     if (isFirst && matmul_first_of_set<Config>()) rows_open<Config>(p, shared, {item.first, 0, m}, group, 0);
     rows_load<Config>(a, shared, group, at);
     if constexpr (Config::kNormed) rows_normalise<Config>(a, shared, eps);
-    MatmulTileScales<Config> scales(p, {item.first, 0, m}, 0);
 #pragma unroll 1
     for (int n = item.first; n < item.last; ++n) {
       MatmulTileIndex next{n + 1, 0, m};
@@ -286,15 +258,10 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
         const RowsItem following = rows_item(p, i + stride);
         next = {i + stride < numItems ? following.first : -1, 0, (following.rows * Config::kCluster + rank) * 2 + group};
       }
-      const MatmulTileIndex index{n, 0, m};
-      if constexpr (Config::kCodes)
-        if (!codeScale.uniform && n > item.first) scales.load_columns(p, n);
       if (!isFirst || group == 1) ptx::named_barrier(1 + group, 256);
       isFirst = false;
       rows_accumulate<Config>(acc[0][0], a, shared, group, at, group == 0 || next.n >= 0);
-      const float* bias = biases + n * Config::kTileN;
-      if constexpr (Config::kCodes) rows_store_codes<Config>(p, shared, acc, scales, codeScale, index, group, bias, turn);
-      else rows_store<Config>(p, shared, acc, index, next, group, bias, turn);
+      rows_store<Config>(p, shared, acc, {n, 0, m}, next, group, biases + n * Config::kTileN, turn);
     }
   }
   if (matmul_first_of_set<Config>()) ptx::bulk_wait();
@@ -303,7 +270,7 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
 /** The block. norm: of normed tiles, else null. */
 template <class Config> __device__ __forceinline__ void matmul_rows(const MatmulSm90Params& p, const MatmulTokenNormParams* norm) {
   extern __shared__ uint8_t dynamicShared[];
-  const uint32_t base = shared_address(dynamicShared);
+  const uint32_t base = ptx::warp_uniform(shared_address(dynamicShared));
   RowsShared<Config> shared;
   shared.ring = (base + 1023) & ~1023u;
   float* biases = reinterpret_cast<float*>(dynamicShared + (shared.biases() - base));
@@ -316,18 +283,13 @@ template <class Config> __device__ __forceinline__ void matmul_rows(const Matmul
     for (int i = 0; i < 4; ++i) ptx::mbarrier_init(shared.residual_at(i / 2, i % 2), 1);
     ptx::fence_mbarrier_init();
   }
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if constexpr (Config::kNormed) {
     float* table = reinterpret_cast<float*>(dynamicShared + (shared.norm() - base));
-    if (warpgroup < 2) rows_load_norm<Config>(norm->normWeight, norm->normBias, table);
+    if (warpgroup < 2) rows_load_norm(norm->normWeight, norm->normBias, table);
   }
-  const MatmulCodeScale<Config> codeScale(p);
   if (warpgroup < 2)
-    for (int n = warpgroup; n < p.numNTiles; n += 2) {
-      const MatmulTileIndex index{n, 0, p.numMTiles};
-      if constexpr (Config::kCodes) matmul_load_bias<Config>(p, index, biases + n * Config::kTileN, codeScale.value);
-      else matmul_load_bias<Config>(p, index, biases + n * Config::kTileN);
-    }
+    for (int n = warpgroup; n < p.numNTiles; n += 2) matmul_load_bias<Config>(p, {n, 0, p.numMTiles}, biases + n * Config::kTileN);
   __syncthreads();
   ptx::cluster_arrive();
   ptx::cluster_wait();
@@ -337,7 +299,7 @@ template <class Config> __device__ __forceinline__ void matmul_rows(const Matmul
     if (threadIdx.x == 256) rows_produce<Config>(p, shared, rank);
   } else {
     ptx::registers_raise<240>();
-    rows_consume<Config>(p, shared, warpgroup, rank, biases, codeScale, Config::kNormed ? norm->eps : 0.0f);
+    rows_consume<Config>(p, shared, warpgroup, rank, biases, Config::kNormed ? norm->eps : 0.0f);
   }
   // A block may not leave while others still signal its barriers or write its stages.
   ptx::cluster_arrive();

@@ -45,17 +45,25 @@ template <class Config> __device__ __forceinline__ int matmul_weight_row(const E
 template <class Config> struct MatmulRowScales {
   const float* at[Config::kRowBlocks][2];
 
+  /** That of a row of any tile. */
+  __device__ __forceinline__ static const float* of_pixel(const MatmulSm90Params& p, const PixelBox& box, const MatmulTileIndex& index,
+                                                          int row) {
+    int64_t pixel = box.w + row < p.out[2] ? box.w + row : -1;  // of plain rows
+    if constexpr (!Config::kRowTiles) pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row);
+    return pixel < 0 ? p.scales.x : pixel_scale(p.scales, p.epilogue, pixel);
+  }
   __device__ __forceinline__ MatmulRowScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
     const PixelBox box = tile_box<Config>(p, index.m);
     const int row0 = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
+    // Nothing is decided row by row where scales lie as rows do: this stands in front of each tile's products.
+    const bool plain = Config::kRowTiles && p.scales.pixelStride >= 0;
 #pragma unroll
     for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
         const int row = row0 + 64 * m + 8 * part;
-        int64_t pixel = box.w + row < p.out[2] ? box.w + row : -1;  // of plain rows
-        if constexpr (!Config::kRowTiles) pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row);
-        at[m][part] = pixel < 0 ? p.scales.x : pixel_scale(p.scales, p.epilogue, pixel);
+        if (plain) at[m][part] = p.scales.x + min(box.w + row, p.out[2] - 1) * p.scales.pixelStride;
+        else at[m][part] = of_pixel(p, box, index, row);
       }
   }
 };
@@ -75,27 +83,23 @@ __device__ __forceinline__ float matmul_float(float sum) { return sum; }
  *  for memory behind those. A thread has those of its rows; those of 32 columns lie in the lanes of a warp. Nothing where operands
  *  have no scales, blocks have scales of their own, or the tail has those of columns. */
 template <class Config, bool kThere = Config::kScaled && !Config::kTile.blocked && !Config::kColumnScales> struct MatmulTileScales {
-  __device__ __forceinline__ MatmulTileScales(const MatmulSm90Params&, const MatmulTileIndex&, int) {}
+  __device__ __forceinline__ void load(const MatmulSm90Params&, const MatmulTileIndex&, int) {}
 };
 template <class Config> struct MatmulTileScales<Config, true> {
   float row[Config::kRowBlocks][2];
   float columns[Config::kTileN / 32];
 
-  __device__ __forceinline__ MatmulTileScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
+  __device__ __forceinline__ void load(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
     const MatmulRowScales<Config> rows(p, index, rowOffset);
 #pragma unroll
     for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
       for (int part = 0; part < 2; ++part) row[m][part] = ptx::load_here(rows.at[m][part]);
-    load_columns(p, index.n);
-  }
-  /** Takes those of another tile of columns of the same rows. */
-  __device__ __forceinline__ void load_columns(const MatmulSm90Params& p, int tileN) {
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int word = 0; word < Config::kTileN / 32; ++word) {
       int end;
-      const int weightRow = matmul_weight_row<Config>(p.epilogue, tileN, word * 4 + lane / 8, lane & 7, end);
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, word * 4 + lane / 8, lane & 7, end);
       columns[word] = ptx::load_here(p.scales.weight + min(weightRow, end - 1) * p.scales.weightStride);
     }
   }

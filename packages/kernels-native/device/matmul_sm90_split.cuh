@@ -285,7 +285,7 @@ __device__ __forceinline__ void matmul_finish_split(const MatmulSm90Params& p, c
 template <class Config, class Produce, class Multiply>
 __device__ __forceinline__ void matmul_share_tile(const MatmulSm90Params& p, const MatmulTileIndex& index, int rank, int numParts,
                                                   uint32_t sums, const Produce& produce, const Multiply& multiply) {
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == 2) {
     ptx::registers_lower<40>();
     if (threadIdx.x == 256) produce();
@@ -307,7 +307,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_split(const 
   static_assert(Config::kTileM * kSumsPitch<Config> * 4 <= Config::kStages * (Config::kStageBytesA + Config::kStageBytesB),
                 "sums lie where the stages were");
   MatmulShared<Config> shared;
-  shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
+  shared.ring = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   begin_next_launch();
   const int rank = static_cast<int>(ptx::cluster_block_rank()), numParts = static_cast<int>(ptx::cluster_num_blocks());
   const int first = p.numKBlocks * rank / numParts, end = p.numKBlocks * (rank + 1) / numParts;

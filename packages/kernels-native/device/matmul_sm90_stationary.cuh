@@ -137,8 +137,8 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_stationary(c
   static_assert(Config::kPingpong && Config::kStaged && Config::kCluster == 1 && Config::kTileM == 128, "warpgroups have tiles of 128");
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(16) float biases[2][Config::kBiases];
-  const StationaryShared<Config> shared{(shared_address(dynamicShared) + 1023) & ~1023u};
-  const int numTiles = p.numMTiles * p.numNTiles, warpgroup = threadIdx.x / 128;
+  const StationaryShared<Config> shared{ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u)};
+  const int numTiles = p.numMTiles * p.numNTiles, warpgroup = ptx::warpgroup_index();
   begin_next_launch();
   if (threadIdx.x == 0) {
     for (int s = 0; s < Config::kStages; ++s) {

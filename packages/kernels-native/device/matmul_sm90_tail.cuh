@@ -71,29 +71,50 @@ template <class Config> __device__ __forceinline__ float matmul_value_scale(cons
   else return e.outScale;
 }
 
-/** This warpgroup's tile of valueScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates; unscaled in front of
- * an activation), and of columns' scales behind them. Returns whether the frame bias is in it, or absent. */
-template <class Config>
-__device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile, float valueScale) {
-  using T = typename Config::T;
-  const Epilogue& e = p.epilogue;
-  const float* bias = static_cast<const float*>(e.bias);
-  constexpr int kHalf = Config::kTileN / 2;
-  const int frame = Config::kGeglu || e.frameBias == nullptr || index.m >= p.numMTiles ? -1 : matmul_frame(p, tile_box<Config>(p, index.m));
-  const T* frameBias = frame < 0 ? nullptr : static_cast<const T*>(e.frameBias) + frame_bias_row(e, frame);
-  for (int i = threadIdx.x % 128; i < Config::kTileN; i += 128) {
-    const int gate = Config::kGeglu && i >= kHalf;
-    const int col = Config::kGeglu ? index.n * kHalf + i - gate * kHalf : index.n * Config::kTileN + i;
-    float v = bias != nullptr && col < e.n ? __ldg(bias + gate * e.n + col) : 0.0f;
-    if (frameBias != nullptr && col < e.n) v += to_float(frameBias[col]);
-    tile[i] = gate || Config::kStagedActivation ? v : v * valueScale;
-    if constexpr (Config::kColumnScales) tile[Config::kTileN + i] = matmul_column_scale(p, col);
+/** What a thread brings to its warpgroup's tile of valueScale · (bias + frameBias) in shared memory (with geglu values, then unscaled
+ * gates; unscaled in front of an activation), and of columns' scales behind them. Read before whatever the tile waits for, so that memory
+ * is not waited for as well. */
+template <class Config> struct MatmulBiasPart {
+  static constexpr int kCount = (Config::kTileN + 127) / 128;
+  float biases[kCount], scales[kCount];
+  bool framed;  // the frame bias is in it, or absent
+
+  __device__ __forceinline__ MatmulBiasPart(const MatmulSm90Params& p, const MatmulTileIndex& index, float valueScale) {
+    using T = typename Config::T;
+    const Epilogue& e = p.epilogue;
+    const float* bias = static_cast<const float*>(e.bias);
+    constexpr int kHalf = Config::kTileN / 2;
+    const int frame =
+        Config::kGeglu || e.frameBias == nullptr || index.m >= p.numMTiles ? -1 : matmul_frame(p, tile_box<Config>(p, index.m));
+    const T* frameBias = frame < 0 ? nullptr : static_cast<const T*>(e.frameBias) + frame_bias_row(e, frame);
+    framed = frameBias != nullptr || e.frameBias == nullptr;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      const int i = threadIdx.x % 128 + 128 * j;
+      if (Config::kTileN % 128 != 0 && i >= Config::kTileN) continue;
+      const int gate = Config::kGeglu && i >= kHalf;
+      const int col = Config::kGeglu ? index.n * kHalf + i - gate * kHalf : index.n * Config::kTileN + i;
+      float v = bias != nullptr && col < e.n ? __ldg(bias + gate * e.n + col) : 0.0f;
+      if (frameBias != nullptr && col < e.n) v += to_float(frameBias[col]);
+      biases[j] = gate || Config::kStagedActivation ? v : v * valueScale;
+      if constexpr (Config::kColumnScales) scales[j] = matmul_column_scale(p, col);
+    }
   }
-  return frameBias != nullptr || e.frameBias == nullptr;
-}
+  __device__ __forceinline__ void put(float* tile) const {
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      const int i = threadIdx.x % 128 + 128 * j;
+      if (Config::kTileN % 128 != 0 && i >= Config::kTileN) continue;
+      tile[i] = biases[j];
+      if constexpr (Config::kColumnScales) tile[Config::kTileN + i] = scales[j];
+    }
+  }
+};
+
+/** Fills that tile where nothing is waited for. */
 template <class Config>
-__device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
-  return matmul_load_bias<Config>(p, index, tile, matmul_value_scale<Config>(p.epilogue));
+__device__ __forceinline__ void matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
+  MatmulBiasPart<Config>(p, index, matmul_value_scale<Config>(p.epilogue)).put(tile);
 }
 
 /** What the tail has besides the bias tile: nothing, a residual, or anything (found at run time). */

@@ -29,7 +29,7 @@ struct MatmulConfig {
       kScaled && !kTile.blocked && !kRowTiles && !kGeglu && !kActivation && !kGeneric &&
       (kStationary || (kTile.kernel == MatmulKernel::tiles && !kPingpong && (kTile.promote > 0 || kWide)));
   static constexpr bool kStagedActivation = kActivation && kStaged;  // the staged tail has one behind the bias
-  static constexpr bool kOwnStaging = kPingpong || walks_frames(kTile);  // each warpgroup stages its own results
+  static constexpr bool kOwnStaging = kPingpong || kTile.kernel == MatmulKernel::walk;  // each warpgroup stages its own results
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
@@ -63,6 +63,17 @@ inline constexpr int kManyGroupChannels = 64;
 struct MatmulTileIndex {
   int n, phase, m;
 };
+/** A block's turn as its tile of columns, and how often those ran before. */
+struct MatmulTurn {
+  int n, rest;
+};
+/** Columns run fastest. Without a division, whose 30 instructions would wait for each other in front of every tile's products. */
+__device__ __forceinline__ MatmulTurn matmul_turn(const MatmulSm90Params& p, int tile) {
+  const int above = p.nTilesReciprocal == 0 ? tile : static_cast<int>(__umulhi(tile, p.nTilesReciprocal));  // at most one too many
+  const int n = tile - above * p.numNTiles;
+  return n < 0 ? MatmulTurn{n + p.numNTiles, above - 1} : MatmulTurn{n, above};
+}
+
 /** Tile of columns, phase and box of pixels of a block's turn. Columns run fastest, so that blocks in flight share activations
  *  in L2; then boxes along rows, or frames first where taps lie in other frames: L2 holds no whole frame of a decoder. Groups of
  *  many channels run slowest, so that the weights of one stay in L2; those of few share the lines of pixels. */
@@ -73,7 +84,7 @@ template <class Config> __device__ __forceinline__ MatmulTileIndex matmul_tile_i
       return {row / rows * p.groupTiles + tile % p.groupTiles, 0, row % rows * Config::kCluster + rank};
     }
   }
-  const int n = tile % p.numNTiles, rest = tile / p.numNTiles;
+  const auto [n, rest] = matmul_turn(p, tile);
   if constexpr (Config::kRowTiles) return {n, 0, rest * Config::kCluster + rank};
   int m = rest / p.numPhases * Config::kCluster + rank;
   if (p.framesFirst) {

@@ -22,6 +22,7 @@
 #include "ptx/mma.cuh"
 #include "ptx/stmatrix.cuh"
 #include "ptx/tma.cuh"
+#include "ptx/uniform.cuh"
 #include "ptx/wgmma.cuh"
 #include "ring_sm90.cuh"
 
@@ -200,7 +201,7 @@ __device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const
 
 template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const MatmulTurnedParams& p) {
   extern __shared__ __align__(1024) uint8_t dynamicShared[];
-  const TurnedShared<Config> shared{shared_address(dynamicShared)};
+  const TurnedShared<Config> shared{ptx::warp_uniform(shared_address(dynamicShared))};
   begin_next_launch();
   if (threadIdx.x == Config::kConsumers) {
     ptx::prefetch_tensor_map(&p.weights);
@@ -217,10 +218,10 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
   }
   __syncthreads();
 
-  if (threadIdx.x >= Config::kConsumers) {
+  const int group = ptx::warpgroup_index();
+  if (group >= Config::kConsumers / 128) {
     if (threadIdx.x == Config::kConsumers) turned_produce<Config>(p, shared, place);
   } else {
-    const int group = threadIdx.x / 128;
     const TurnedBias bias = turned_bias(p, place.firstColumn + turned_column(group));
     await_results_before();  // residuals are the results of others
     if (p.epilogue.residual) turned_prefetch_residual<Config>(p, place);

@@ -75,17 +75,14 @@ template <class Body> __device__ __forceinline__ void for_each_place(const Matmu
   for (int pair = blockIdx.x; pair < walk_pairs(p); pair += gridDim.x) body(WalkPlace(p, pair, half));
 }
 
-/** Starts loading all filters. By one thread. */
-template <class Config, class Shared> __device__ __forceinline__ void walk_load_filters(const MatmulSm90Params& p, const Shared& shared) {
-  ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
-  for (int tap = 0; tap < kWalkTaps; ++tap)
-    for (int block = 0; block < p.blocksPerTap; ++block)
-      matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
-}
-
 /** A loading thread: the filters, if they are its, then every source of its half. */
 template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
-  if (half == 0) walk_load_filters<Config>(p, shared);
+  if (half == 0) {
+    ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
+    for (int tap = 0; tap < kWalkTaps; ++tap)
+      for (int block = 0; block < p.blocksPerTap; ++block)
+        matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
+  }
   RingCursor<kWalkFrames> at{0, 1};
   for_each_place(p, half, [&](const WalkPlace& place) {
     const PixelBox box = tile_box<Config>(p, place.index(p, 0).m);
@@ -142,7 +139,7 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
       uint32_t source = shared.source(at.stage, half, block) + offset;
 #pragma unroll 1
       for (int batch = 0; batch < p.blocksPerTap; ++batch, source += kNormingBatch * step) {
-        if (params.norm.silu) walk_apply<Config>(affine, NormSilu{}, source, step);
+        if (params.norm.silu) walk_apply<Config>(affine, NormHalvedSilu{}, source, step);
         else walk_apply<Config>(affine, NormNoActivation{}, source, step);
       }
       ptx::fence_proxy_async();
@@ -194,9 +191,9 @@ __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float
 
 /** Moments of the columns of both tiles' results of a frame: the second warpgroup merges. Each warp has a step of columns. isFirst: of all
  *  results of the block. */
-template <class Config, class Shared>
-__device__ __forceinline__ void walk_moments(const MatmulSm90Params& p, const WalkPlace& place, const Shared& shared, int half, int frame,
-                                             bool isFirst) {
+template <class Config>
+__device__ __forceinline__ void walk_moments(const MatmulSm90Params& p, const WalkPlace& place, const WalkShared<Config>& shared, int half,
+                                             int frame, bool isFirst) {
   const int first = threadIdx.x % 128 / 32 * 32 + held_column();
   ColumnSums<typename Config::T> sums[4];
   add_rows<typename Config::T, kWalkPixels>(shared.staging(half) + threadIdx.x % 128 / 32 * Config::kStepBytes, sums);
@@ -228,21 +225,6 @@ __device__ __forceinline__ void walk_moments(const MatmulSm90Params& p, const Wa
   __syncwarp();
 }
 
-/** The tail of a frame's results of a multiplying warpgroup. isFirst, isLast: of all results of the block. */
-template <class Config, class Shared>
-__device__ __forceinline__ void walk_tail(const MatmulSm90Params& p, float (&acc)[1][1][Config::kWidth / 2], const Shared& shared,
-                                          const WalkPlace& place, int half, int frame, const float* bias, uint32_t& residualParity,
-                                          bool isFirst, bool isLast) {
-  ptx::named_barrier(kWalkFree + half, kWalkStagingThreads);
-  matmul_stage<Config>(p, acc, place.index(p, frame), half, 0, bias, shared.staging(half), shared.residual_at(half), residualParity);
-  __syncwarp();
-  ptx::named_barrier(kWalkFull + half, kWalkStagingThreads);
-  if constexpr (Config::kMoments) {
-    walk_moments<Config>(p, place, shared, half, frame, isFirst);
-    if (half == 1 && !isLast) ptx::named_barrier_arrive(kWalkMomentsTaken, kWalkBothThreads);
-  }
-}
-
 /** A multiplying warpgroup: products and tails of its results. */
 template <class Config>
 __device__ __forceinline__ void walk_consume(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half, float* bias) {
@@ -257,19 +239,26 @@ __device__ __forceinline__ void walk_consume(const MatmulSm90Params& p, const Wa
 #pragma unroll 1
     for (int frame = 0; frame < p.out[0]; ++frame) {
       float acc[1][1][Config::kWidth / 2];
+      const MatmulTileIndex index = place.index(p, frame);
       const bool isLast = frame == p.out[0] - 1 && pair + static_cast<int>(gridDim.x) >= walk_pairs(p);
       // Everyone has used that of the frame before.
-      if (isFirst || p.epilogue.frameBias != nullptr) matmul_load_bias<Config>(p, place.index(p, frame), bias);
+      if (isFirst || p.epilogue.frameBias != nullptr) matmul_load_bias<Config>(p, index, bias);
       walk_accumulate<Config>(p, acc, shared, half, frame, before, half == 1 && isLast);
-      walk_tail<Config>(p, acc, shared, place, half, frame, bias, residualParity, isFirst, isLast);
+      ptx::named_barrier(kWalkFree + half, kWalkStagingThreads);
+      matmul_stage<Config>(p, acc, index, half, 0, bias, shared.staging(half), shared.residual_at(half), residualParity);
+      __syncwarp();
+      ptx::named_barrier(kWalkFull + half, kWalkStagingThreads);
+      if constexpr (Config::kMoments) {
+        walk_moments<Config>(p, place, shared, half, frame, isFirst);
+        if (half == 1 && !isLast) ptx::named_barrier_arrive(kWalkMomentsTaken, kWalkBothThreads);
+      }
       isFirst = false;
     }
   }
 }
 
 /** A storing warp: residuals into staging, results out of it. */
-template <class Config, class Shared>
-__device__ __forceinline__ void walk_store(const MatmulSm90Params& p, const Shared& shared, int half) {
+template <class Config> __device__ __forceinline__ void walk_store(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
   const bool first = (threadIdx.x & 31) == 0;
   const uint32_t staging = shared.staging(half);
   for_each_place(p, half, [&](const WalkPlace& place) {
@@ -310,11 +299,11 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_walk(const M
                 "each warpgroup stages its own results, and normalising threads take whole batches");
   extern __shared__ __align__(1024) uint8_t dynamicShared[];  // nothing lies in front of it
   const MatmulSm90Params& p = params.matmul;
-  const WalkShared<Config> shared{shared_address(dynamicShared)};
+  const WalkShared<Config> shared{ptx::warp_uniform(shared_address(dynamicShared))};
   if (threadIdx.x == 0) walk_init(shared);
   __syncthreads();
 
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup < 2) {
     ptx::registers_raise<160>();
     auto* biases = reinterpret_cast<float*>(dynamicShared + (shared.biases() - shared.base));

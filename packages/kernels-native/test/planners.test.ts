@@ -182,18 +182,6 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       );
     });
 
-    test("keep rows of 320 and of 640 channels in registers where they are asked to, and leave codes", () => {
-      for (const type of ["float8", "int8"]) {
-        expect(candidates(90)[`${type} codes of 320`]!.slice(0, 2)).toEqual(["sm90_m128n128pc", "sm90_r128n128c"]);
-        expect(candidates(90)[`${type} codes of 640`]!.slice(0, 2)).toEqual(["sm90_m128n128pc", "sm90_r128n128c640"]);
-      }
-      expect(rejected(90, "float8 codes")).toMatchObject({
-        sm90_r128n128c: "is for 320 channels, x has 1280",
-        sm90_r128n128c640: "is for 640 channels, x has 1280",
-        sm90_r128n128: "is not for 8-bit operands",
-      });
-    });
-
     test("add up 1280 channels of float8 as one sum, and no more", () => {
       const one = (row: string) => candidates(90)[row]!.includes("sm90_m128n160ps");
       expect([one("float8 linear of 1280"), one("float8 linear of 1408")]).toEqual([true, false]);
@@ -387,9 +375,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test("on Hopper walk along the frames that filters see, where a block keeps all of those", () => {
       const rows = candidates(90);
-      const [first, held, apart] = rows["half norm and conv over frames"]!;
-      expect([first, held]).toEqual(["sm90_walk_m128n128", "sm90_held_walk_m128n128"]);
-      expect(apart).toMatch(/^apart_sm90_/);
+      expect(rows["half norm and conv over frames"]![0]).toBe("sm90_walk_m128n128");
+      expect(rows["half norm and conv over frames"]![1]).toMatch(/^apart_sm90_/);
       expect(rows["half norm and conv over frames, invariant"]).toEqual(["sm90_walk_m128n128"]);
       for (const [what, why] of [
         ["channels", "is for up to 128 channels, x has 192"],
@@ -398,7 +385,6 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         const name = `half norm and conv over frames of 192 ${what}`;
         expect(rows[name]!.every((variant) => variant.startsWith("apart_"))).toBe(true);
         expect(rejected(90, name).sm90_walk_m128n128).toBe(why);
-        expect(rejected(90, name).sm90_held_walk_m128n128).toBe(why);
       }
     });
 
@@ -558,7 +544,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        const numTiles = row.startsWith("half linear") ? 56 : 50; // six of them turn linear products
+        const numTiles = row.startsWith("half linear") ? 53 : 47; // six of them turn linear products
         expect(new Set(tiles).size, row).toBe(numTiles);
         expect(tiles).toHaveLength(numTiles);
       }

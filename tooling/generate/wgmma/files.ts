@@ -28,8 +28,8 @@ const REGISTER_SHAPES = [
 const QUANTIZED_WIDTHS = [32, 64, 128, 160, 192, 256];
 /** Widths of products of float8 in shared memory that are added up in float16: attention's scores. */
 const QUANTIZED_HALF_WIDTHS = [128];
-/** Widths of products of 8-bit operands with a in registers: attention's values with a column of ones, and rows that stay there. */
-const QUANTIZED_REGISTER_WIDTHS = { __nv_fp8_e4m3: [72, 128], int8_t: [128] };
+/** Widths of products of float8 with a in registers: attention's values with a column of ones. */
+const QUANTIZED_REGISTER_WIDTHS = [72];
 /** Widths of products of float32 numbers of which the tensor cores read 19 bits, with a in registers. */
 const TF32_REGISTER_WIDTHS = [64, 128];
 /** PTX's name of each C++ type. */
@@ -40,8 +40,6 @@ const QUANTIZED_TYPES = {
   __nv_fp8_e4m3: { ptx: "e4m3", sum: "float", ptxSum: "f32", constraint: "+f", factors: ", 1, 1" },
   int8_t: { ptx: "s8", sum: "int32_t", ptxSum: "s32", constraint: "+r", factors: "" },
 };
-/** The same of float32. */
-const TF32_TYPE = { ptx: "tf32", sum: "float", ptxSum: "f32", constraint: "+f", factors: ", 1, 1" };
 
 const HEAD = `// Generated from tooling/generate/wgmma by \`pnpm gen\`. Do not edit.
 // Warpgroup matrix products. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
@@ -126,18 +124,17 @@ template <> struct WgmmaHalfSums<__nv_fp8_e4m3, ${width}, 0> {
 `;
 }
 
-/** One instruction of 8-bit operands or float32 with a in registers, both with their reductions contiguous. depth: of the reduction. */
-function plainRegisterProduct(type: string, names: typeof TF32_TYPE, depth: number, width: number): string {
-  const { ptx, sum, ptxSum, constraint, factors } = names;
+/** One instruction of float8 or float32 with a in registers, both with their reductions contiguous. depth: of the reduction. */
+function plainRegisterProduct(type: string, ptx: string, depth: number, width: number): string {
   const n = width / 2;
   const a = list(4, (i) => `%${n + i}`);
   return `
 template <> struct WgmmaRegisters<${type}, ${width}, 0> {
-  static __device__ __forceinline__ void run(${sum} (&d)[${n}], const uint32_t (&a)[4], uint64_t b, int accumulate) {
+  static __device__ __forceinline__ void run(float (&d)[${n}], const uint32_t (&a)[4], uint64_t b, int accumulate) {
     asm volatile(
         "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 5}, 0;\\n"
-        "wgmma.mma_async.sync.aligned.m64n${width}k${depth}.${ptxSum}.${ptx}.${ptx} {${accumulators(n)}}, {${a}}, %${n + 4}, p${factors};\\n}"
-        : ${constraints(n, constraint)}
+        "wgmma.mma_async.sync.aligned.m64n${width}k${depth}.f32.${ptx}.${ptx} {${accumulators(n)}}, {${a}}, %${n + 4}, p, 1, 1;\\n}"
+        : ${constraints(n)}
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
   }
 };
@@ -171,10 +168,7 @@ export function files(): GeneratedFile[] {
   for (const type of ["__nv_fp8_e4m3", "int8_t"] as const)
     products.push(...QUANTIZED_WIDTHS.map((width) => quantizedProduct(type, width)));
   products.push(...QUANTIZED_HALF_WIDTHS.map(quantizedHalfProduct));
-  for (const type of ["__nv_fp8_e4m3", "int8_t"] as const)
-    products.push(
-      ...QUANTIZED_REGISTER_WIDTHS[type].map((width) => plainRegisterProduct(type, QUANTIZED_TYPES[type], 32, width)),
-    );
-  products.push(...TF32_REGISTER_WIDTHS.map((width) => plainRegisterProduct("float", TF32_TYPE, 8, width)));
+  products.push(...QUANTIZED_REGISTER_WIDTHS.map((width) => plainRegisterProduct("__nv_fp8_e4m3", "e4m3", 32, width)));
+  products.push(...TF32_REGISTER_WIDTHS.map((width) => plainRegisterProduct("float", "tf32", 8, width)));
   return [[join(ROOT, "packages/kernels-native/device/ptx/wgmma.cuh"), HEAD + products.join("") + TAIL]];
 }

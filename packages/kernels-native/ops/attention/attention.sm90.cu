@@ -19,6 +19,7 @@
 #include "../../device/ptx/matrix_descriptor.cuh"
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "../../device/ptx/wgmma.cuh"
 #include "attention_maxima.cuh"
 #include "attention_params.h"
@@ -195,7 +196,7 @@ template <class T, int kDim> __device__ __forceinline__ void attention_small_hea
   const AttentionShared s = attention_shared<Tiles>(dynamicShared, barriers);
   fill_ones<T>(s.rest);
   __syncthreads();
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
     if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s);

@@ -89,7 +89,7 @@ template <class Config> __device__ __forceinline__ void attention_block(const At
   using T = typename Config::T;
   extern __shared__ __align__(1024) uint8_t dynamicShared[];
   BlockShared s;
-  s.q = shared_address(dynamicShared);
+  s.q = ptx::warp_uniform(shared_address(dynamicShared));
   s.k = s.q + Config::kQBytes;
   s.v = s.k + Config::kTileBytes;
   s.keysFull = s.v + 2 * Config::kTileBytes;

@@ -21,6 +21,7 @@
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "../../device/ptx/wgmma.cuh"
 #include "../../device/ring_sm90.cuh"
 #include "attention_maxima.cuh"
@@ -373,7 +374,7 @@ __device__ __forceinline__ void consume(const Keys& keys, const Shared& s, float
 /** Sets up shared memory and starts the cluster. */
 __device__ __forceinline__ Shared begin(uint8_t* dynamicShared, uint64_t* barriers) {
   Shared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.q = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   s.k = s.q + kTileBytes;
   s.v = s.k + kTileBytes;
   s.p = s.v + kTileBytes;
@@ -404,7 +405,7 @@ __device__ __forceinline__ Shared begin(uint8_t* dynamicShared, uint64_t* barrie
 /** The work of a block's roles. */
 template <class T, class Keys>
 __device__ __forceinline__ void run(const Keys& keys, const Shared& s, float (*exchange)[2][kRows], int rank) {
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == 2) {
     ptx::registers_lower<40>();
     if (threadIdx.x == 256) produce(keys, s, rank);

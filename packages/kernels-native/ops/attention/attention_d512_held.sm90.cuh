@@ -254,7 +254,7 @@ template <class T> __device__ __forceinline__ void consume(const AllKeys& keys, 
 /** Sets up shared memory and starts the cluster. */
 __device__ __forceinline__ Shared begin(uint8_t* dynamicShared, uint64_t* barriers) {
   Shared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.q = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   s.k = s.q + 2 * (kOwn - kHeld) * d512::kSliceBytes;
   s.v = s.k + kStagesK * kTileBytes;
   s.partial = s.v + kStagesV * kTileBytes;
@@ -290,7 +290,7 @@ template <class T> __device__ __forceinline__ void attention_held(const Attentio
   const int row0 = static_cast<int>(blockIdx.x) % p.numQTiles * kRows, rest = static_cast<int>(blockIdx.x) / p.numQTiles;
   const int head = rest % p.heads, frame = rest / p.heads, keyFrame = p.keyFrames == p.frames ? frame : frame / p.frames;
   const AllKeys keys{p, row0, head, frame, keyFrame};
-  const int warpgroup = threadIdx.x / 128, numTiles = (p.seqK + kKeys - 1) / kKeys;
+  const int warpgroup = ptx::warpgroup_index(), numTiles = (p.seqK + kKeys - 1) / kKeys;
   if (warpgroup == 2) {
     ptx::registers_lower<24>();
     if (threadIdx.x == 256) produce(keys, s, static_cast<int>(ptx::cluster_block_rank()), numTiles);

@@ -18,6 +18,7 @@
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "../../device/ptx/wgmma.cuh"
 #include "../../device/ring_sm90.cuh"
 #include "attention_maxima.cuh"
@@ -338,7 +339,7 @@ template <class Config> __device__ __forceinline__ void attention_range(const At
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(8) uint64_t barriers[2 * (Config::kQStages + Config::kStagesK + Config::kStagesV + kConsumers)];
   RangeShared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.q = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   s.k = s.q + Config::kQStages * Config::kQBytes;
   s.v = s.k + Config::kStagesK * Config::kTileBytes;
   s.mask = s.v + Config::kStagesV * Config::kTileBytes;
@@ -370,7 +371,7 @@ template <class Config> __device__ __forceinline__ void attention_range(const At
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == kConsumers) {
     ptx::registers_lower<kConsumers == 3 ? 24 : 40>();
     if (threadIdx.x == kConsumers * 128) range_produce<Config>(p, s);

@@ -19,6 +19,7 @@
 #include "../../device/ptx/matrix_descriptor.cuh"
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "../../device/ptx/wgmma.cuh"
 #include "../../device/vec.cuh"
 #include "attention_maxima.cuh"
@@ -218,7 +219,7 @@ template <class Config> __device__ __forceinline__ void attention_slim(const Att
   begin_next_launch();
   __syncthreads();
   await_results_before();
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
     if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s);

@@ -16,6 +16,7 @@
 // Why, and what it was measured by: docs/kernels/attention.md.
 #pragma once
 #include "../../device/ptx/cluster.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "attention_block.sm90.cuh"
 
 namespace vd::device {
@@ -224,7 +225,7 @@ __device__ __forceinline__ void split_merge(const AttentionRangeParams& p, const
 template <class Config> __device__ __forceinline__ void attention_split(const AttentionRangeParams& p) {
   extern __shared__ __align__(1024) uint8_t dynamicShared[];
   SplitShared s;
-  s.q = shared_address(dynamicShared);
+  s.q = ptx::warp_uniform(shared_address(dynamicShared));
   s.k = s.q + Config::kQBytes;
   s.v = s.k + Config::kStages * Config::kTileBytes;
   s.sums = s.v + Config::kStages * Config::kTileBytes;
@@ -244,7 +245,7 @@ template <class Config> __device__ __forceinline__ void attention_split(const At
     }
     ptx::fence_mbarrier_init();
   }
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (threadIdx.x == Config::kParts * 128) {
     ptx::prefetch_tensor_map(&p.q);
     ptx::prefetch_tensor_map(&p.k);

@@ -16,6 +16,7 @@
 // it changes the head seldom: then the second warpgroup catches up, and half a round is lost.
 #pragma once
 #include "../../device/ptx/stmatrix.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "attention_block.sm90.cuh"
 
 namespace vd::device {
@@ -262,7 +263,7 @@ template <class Config> __device__ __forceinline__ void attention_staggered(cons
   begin_next_launch();
   extern __shared__ __align__(1024) uint8_t dynamicShared[];
   StaggeredShared s;
-  s.q = shared_address(dynamicShared);
+  s.q = ptx::warp_uniform(shared_address(dynamicShared));
   s.k = s.q + 4 * Config::kQBytes;
   s.v = s.k + Config::kStagesK * Config::kTileBytes;
   s.qFull = s.v + Config::kStagesV * Config::kTileBytes;
@@ -294,7 +295,7 @@ template <class Config> __device__ __forceinline__ void attention_staggered(cons
   }
   __syncthreads();
   await_results_before();
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == 2) {
     ptx::registers_lower<40>();
     if (threadIdx.x == 256) staggered_load_keys<Config>(p, s);

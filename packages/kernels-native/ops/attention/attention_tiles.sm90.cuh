@@ -8,6 +8,7 @@
 #pragma once
 #include "../../device/kernel.cuh"
 #include "../../device/ptx/tma.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "../../device/ring_sm90.cuh"
 #include "attention_params.h"
 
@@ -43,7 +44,7 @@ template <class Tiles>
 __device__ __forceinline__ AttentionShared attention_shared(const uint8_t* dynamicShared, const uint64_t (&barriers)[Tiles::kBarriers]) {
   constexpr int kStages = Tiles::kStages;
   AttentionShared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.q = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   s.qFull = shared_address(barriers);
   // As if unknown: the compiler would find them anew before each product.
   asm volatile("" : "+r"(s.q), "+r"(s.qFull));

@@ -19,6 +19,7 @@
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
+#include "../../device/ptx/uniform.cuh"
 #include "../../device/ptx/wgmma.cuh"
 #include "../../device/quantized.cuh"
 #include "../../device/ring_sm90.cuh"
@@ -345,7 +346,7 @@ template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(con
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(8) uint64_t barriers[2 * kQStages + 4 * kStages];
   Shared s;
-  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.q = ptx::warp_uniform((shared_address(dynamicShared) + 1023) & ~1023u);
   s.qFull = shared_address(barriers);
   // As if unknown: the compiler would find them anew before each product.
   asm volatile("" : "+r"(s.q), "+r"(s.qFull));
@@ -371,7 +372,7 @@ template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(con
   }
   fill_ones<Roles<Q>::kThreads>(s.v);
   __syncthreads();
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
     if (threadIdx.x == kConsumers * 128) produce<Q>(p, s);

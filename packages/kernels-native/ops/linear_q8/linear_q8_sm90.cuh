@@ -2,7 +2,6 @@
 // Symbols: linear_q8_sm90_<type>_<dtype>_<tile>[_geglu|_swiglu]; dtype: of the result.
 #pragma once
 #include "../../device/matmul_sm90.cuh"
-#include "../../device/matmul_sm90_rows.cuh"
 #include "../../device/matmul_sm90_split.cuh"
 
 #define VD_LINEAR_Q8(q, qName, type, name, tile, tileName)                                     \
@@ -42,17 +41,8 @@
   VD_LINEAR_Q8_GATED(q, qName, type, name, 0, m128n256) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 2, m128n128pp)
 
-#define VD_LINEAR_Q8_ROWS(q, qName, type, name, tile, tileName)                                                    \
-  VD_KERNEL_OVERLAPPED(linear_q8_sm90_##qName##_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1,  \
-                       matmul_sm90_rows<RowsConfig<type, tile, true, false, q>>)                                   \
-  VD_KERNEL_OVERLAPPED(linear_q8_sm90_##qName##_##name##_##tileName##_swiglu, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90_rows<RowsConfig<type, tile, true, true, q>>)
-
-/** The tiles whose results are codes. */
-#define VD_LINEAR_Q8_CODES(q, qName, type, name)           \
-  VD_LINEAR_Q8_GATED(q, qName, type, name, 34, m128n128pc) \
-  VD_LINEAR_Q8_ROWS(q, qName, type, name, 47, r128n128c)   \
-  VD_LINEAR_Q8_ROWS(q, qName, type, name, 48, r128n128c640)
+/** The tile whose results are codes. */
+#define VD_LINEAR_Q8_CODES(q, qName, type, name) VD_LINEAR_Q8_GATED(q, qName, type, name, 34, m128n128pc)
 
 /** Small tiles that promote float8 sums. */
 #define VD_LINEAR_Q8_SMALL_PROMOTED(q, qName, type, name) \

@@ -298,9 +298,6 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     LinearQ8CodesArgs ragged = linear_q8_codes(190, 256, 400, type);
     ragged.y.pitch = 208;
     print((name + "codes of 200 columns").c_str(), linear_q8_codes_cuda_variants(ragged, device, kExplain));
-    for (const int64_t channels : {320, 640})
-      print((name + "codes of " + std::to_string(channels)).c_str(),
-            linear_q8_codes_cuda_variants(linear_q8_codes(115200, channels, 8 * channels, type), device, kExplain));
     print((name + "codes of 1408").c_str(), linear_q8_codes_cuda_variants(linear_q8_codes(28800, 1408, 10240, type), device, kExplain));
   }
 }

@@ -35,6 +35,7 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   }
   params.numMTiles = static_cast<int32_t>(mTiles);
   params.numNTiles = static_cast<int32_t>(ceil_div(p.columns, tile.tileN));
+  params.nTilesReciprocal = params.numNTiles == 1 ? 0 : static_cast<uint32_t>(ceil_div(int64_t{1} << 32, int64_t{params.numNTiles}));
   params.numPhases = p.phases;
   params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
   const bool own = keeps_rows(tile) || tile.kernel == MatmulKernel::halves;
@@ -84,14 +85,14 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const bool rows = keeps_rows(tile);
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
-  const bool normed = tile.kernel == MatmulKernel::normed, walks = walks_frames(tile);
+  const bool normed = tile.kernel == MatmulKernel::normed, walks = tile.kernel == MatmulKernel::walk;
   const Box source = own ? Box{1, 1, tile.tileM} : borders_source(tile) ? Box{1, chosen[1] + 2, kBorderedColumns} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
-  launch.block = normed ? normed_threads(tile) : tile.kernel == MatmulKernel::walk ? kWalkThreads : kMatmulThreads;
+  launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
   // A block takes the same pixels of all frames, in two boxes.

@@ -32,8 +32,7 @@ int64_t num_clusters(const DeviceInfo& device, int blocks) {
 }  // namespace
 
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
-  // Codes: not timed yet, so last.
-  if (keeps_rows(tile)) return tile.tileM * tile.tileN * (tile.codes ? 1 : p.gated ? 0.2 : 0.21);
+  if (keeps_rows(tile)) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   // The products of a stationary tile wait for nothing between them.
   const double waits = tile.kernel == MatmulKernel::stationary ? 1 : 1.1;
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * waits * promotion_cost(p, tile);

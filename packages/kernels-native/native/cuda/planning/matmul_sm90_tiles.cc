@@ -36,7 +36,7 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
   return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
-                   if_so(keeps_rows(tile) && p.channels != tile.channels, {"is for # channels, x has #", {tile.channels, p.channels}}),
+                   if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
                    if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
@@ -70,13 +70,12 @@ Reason stationary_reason(const MatmulProblem& p, const MatmulTile& tile, const D
 Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.kernel == MatmulKernel::token_rows) return if_so(!p.tokenNorm, {"is for rows that are normalised on the way"});
   if (!normalises(tile)) return if_so(p.norm || p.tokenNorm, {"normalises no source"});
-  const bool walks = walks_frames(tile), overFrames = p.kernel[0] == 3;
-  const int64_t most = kWalkBlocks * 64, least = tile.kernel == MatmulKernel::held_walk ? most - 63 : 1;
+  const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
+  const int64_t most = kWalkBlocks * 64;
   return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
                    if_so(walks && !overFrames, {"is for filters over frames"}),
                    if_so(!walks && overFrames, {"is for filters inside a frame"}),
                    if_so(walks && p.channels > most, {"is for up to # channels, x has #", {most, p.channels}}),
-                   if_so(walks && p.channels < least, {"is for # channels or more, x has #", {least, p.channels}}),
                    if_so(walks && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
 }
 
@@ -95,7 +94,7 @@ Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
 }
 
 /** Why a tile is not for the problem's operands: 8-bit operands have tiles of their own where sums are promoted or blocks scaled, and
- *  of those in which warpgroups have tiles of their own only rows that leave codes. */
+ *  none in which warpgroups have tiles of their own. */
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (tile.floats || p.x.dtype == DType::f32) return if_so(tile.floats != (p.x.dtype == DType::f32), {"is for operands of other sizes"});
@@ -110,8 +109,7 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool gated = tile.codes || (tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged);
   const int sums = tile.codes ? 0 : tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);  // codes are made of sums one by one
   return first_of(
-      {if_so((tile.kernel != MatmulKernel::tiles && !(keeps_rows(tile) && tile.codes)) || (tile.staged && !tile.pingpong && !tile.wide),
-             {"is not for 8-bit operands"}),
+      {if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong && !tile.wide), {"is not for 8-bit operands"}),
        if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
        if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
        if_so(floats && tile.promote > 0 && tile.wide, {"is for integers"}),
@@ -194,14 +192,14 @@ int64_t num_blocks_of_x(const MatmulProblem& p) {
 }
 int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil_div(p.channels2, block_channels(p)); }
 
-bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || walks_frames(tile); }
+bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::walk; }
 
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
   const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide)
                       : tile.promote > 0       ? !tile.staged || tile.wide
                                                : tile.staged;
-  const bool walks = walks_frames(tile);
+  const bool walks = tile.kernel == MatmulKernel::walk;
   const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::stationary || normalises(tile);
   // Moments are of whole tiles: of walk tiles a box has half of the pixels.
   const bool fills = fills_frame(p, box, walks ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
@@ -222,7 +220,7 @@ bool borders_source(const MatmulTile& tile) {
 
 Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
   if (borders_source(tile)) return bordered_box(tile);
-  if (walks_frames(tile)) return choose_frame_box(p, kWalkPixels);
+  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, kWalkPixels);
   return chosen[tile.tileM == 256];
 }
 
