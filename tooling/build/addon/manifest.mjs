@@ -18,6 +18,12 @@ export function readManifest(dir) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { format: FORMAT, built: {}, files: {} };
 }
 
+/** Refuses device code that was built from other sources than the tree has: kernels would be missing, or in their old form. */
+export function assertFreshImages(dir, sources) {
+  if (readManifest(dir).built.sources !== sources)
+    throw new Error("the device code was built from other sources than the tree has: run `pnpm build:cubins` first");
+}
+
 /** The addon, or device code: also as text, which the driver compiles. */
 const isBinary = (name) => /\.(node|fatbin|ptx)$/.test(name);
 

@@ -18,7 +18,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { imageDir, readManifest } from "../../build/addon/manifest.mjs";
+import { assertFreshImages, imageDir } from "../../build/addon/manifest.mjs";
 import { cudaPackageDir, packageDir } from "../../build/addon/sources.mjs";
 import { bundle } from "../../build/bundle.mjs";
 import { imageName, kernelHash, TEMPLATE_TARGETS } from "../../build/cubins/sources.mjs";
@@ -78,9 +78,7 @@ function packedNode() {
 
 /** Copies the package with the device code, of that only `images` and the text of kernels that are completed on the GPU's machine. */
 function copyDeviceCode(images, target) {
-  // Kernels that the machine there would miss, or time in their old form.
-  if (readManifest(imageDir).built.sources !== kernelHash())
-    throw new Error("the device code was built from other sources than the tree has: run `pnpm build:cubins` first");
+  assertFreshImages(imageDir, kernelHash());
   for (const name of ["package.json", "index.js"]) cpSync(join(cudaPackageDir, name), join(target, name));
   const texts = TEMPLATE_TARGETS.map((each) => `${imageName(each)}.ptx`);
   for (const name of [...images.map((image) => `${image}.fatbin`), ...texts]) {
