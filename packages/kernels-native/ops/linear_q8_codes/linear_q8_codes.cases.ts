@@ -73,6 +73,14 @@ const shapes: Shape[] = [
     rows: 80,
     more: { inputs: { bias: [80], residual: [1, 2, 40, 40] } as Inputs, attrs: { outScale: 0.5, residualScale: -2 } },
   },
+  {
+    name: "one scale for all, several tiles for each block of threads",
+    x: [1, 1, 1530, 64],
+    rows: 1504,
+    xScale: [1, 1, 1, 1],
+    weightScale: [1, 1],
+    more: bias(1504),
+  },
   { name: "outScale", x: [1, 1, 150, 320], rows: 160, more: { ...bias(160), attrs: { outScale: -0.5 } } },
   { name: "no activation", x: [1, 1, 140, 320], rows: 192, act: "none", yScale: 0.3, more: bias(192) },
   {
@@ -90,10 +98,13 @@ const shapes: Shape[] = [
   { name: "codes of the other type", x: [1, 1, 40, 320], rows: 80, outType: "i8", more: bias(80) },
 ];
 
-const layer = (name: string, x: Shape["x"], rows: number): Case => {
-  const [made] = both({ name, x, rows, yScale: x[3] / 448, more: bias(rows) });
+const layer = (name: string, x: Shape["x"], rows: number, scales: Partial<Shape> = {}): Case => {
+  const [made] = both({ name, x, rows, yScale: x[3] / 448, more: bias(rows), ...scales });
   return { ...made!, name };
 };
+/** As `precision: "fp8"` has them. */
+const layerOfOneScale = (name: string, x: Shape["x"], rows: number): Case =>
+  layer(`${name}, one scale`, x, rows, { xScale: [1, 1, 1, 1], weightScale: [1, 1] });
 
 export default defineCases(linearQ8Codes, {
   correctness: shapes.flatMap(both),
@@ -102,6 +113,9 @@ export default defineCases(linearQ8Codes, {
     layer("svd-xt.unet.down1.attn0.spatial.ff.gate", [2, 25, 2304, 640], 5120),
     layer("svd-xt.unet.down2.attn0.spatial.ff.gate", [2, 25, 576, 1280], 10240),
     layer("svd-xt.unet.mid.attn0.spatial.ff.gate", [2, 25, 144, 1280], 10240),
+    layerOfOneScale("svd-xt.unet.down0.attn0.spatial.ff.gate", [2, 25, 9216, 320], 2560),
+    layerOfOneScale("svd-xt.unet.down1.attn0.spatial.ff.gate", [2, 25, 2304, 640], 5120),
+    layerOfOneScale("svd-xt.unet.down2.attn0.spatial.ff.gate", [2, 25, 576, 1280], 10240),
     // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
     ...both({ name: "one-core.640 to 2560, geglu", x: [1, 1, 576, 640], rows: 5120, more: bias(5120) }),
   ],
