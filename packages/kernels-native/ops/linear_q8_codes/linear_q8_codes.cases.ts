@@ -73,6 +73,16 @@ const shapes: Shape[] = [
     rows: 80,
     more: { inputs: { bias: [80], residual: [1, 2, 40, 40] } as Inputs, attrs: { outScale: 0.5, residualScale: -2 } },
   },
+  { name: "320 channels, 2 frames of 153 tokens, 144 columns", x: [1, 2, 153, 320], rows: 288, more: bias(288) },
+  {
+    name: "320 channels, one scale each",
+    x: [1, 3, 101, 320],
+    rows: 288,
+    xScale: [1, 1, 1, 1],
+    weightScale: [1, 1],
+    more: bias(288),
+  },
+  { name: "320 channels, swiglu", x: [1, 1, 270, 320], rows: 288, act: "swiglu", more: bias(288) },
   {
     name: "one scale for all, several tiles for each block of threads",
     x: [1, 1, 1530, 64],
