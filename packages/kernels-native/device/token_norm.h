@@ -34,6 +34,9 @@ struct TokenNormShape {
 inline constexpr int kTokenNormThreads = 256;
 /** The shapes that kernels are compiled for, the narrowest first (VD_TOKEN_NORM in token_norm.cuh). */
 inline constexpr TokenNormShape kTokenNormShapes[] = {{8, 5}, {16, 5}, {32, 5}, {32, 6}, {32, 8}, {32, 12}, {256, 3}};
+/** Blocks of a multiprocessor that stay for many rows, and chunks of the widest kernel for them (VD_TOKEN_NORM_MANY in
+ *  token_norm_many.cuh). */
+inline constexpr int kTokenNormManyBlocks = 2, kTokenNormManyChunks = 8;
 /** Rows up to which weights are asked for before the sums are known: later ones find them in the cache. */
 inline constexpr uint32_t kTokenNormFewRows = 4096;
 

@@ -234,16 +234,22 @@ const transformed: Case[] = [
 ];
 
 /** Scores whose maximum rises by more than a block may exceed the one before, by a little, and not at all. */
-const risingScores = (["f16", "bf16"] as const).flatMap((dtype) =>
-  [64, 512].flatMap((head) =>
+const risingScores = (["f16", "bf16"] as const).flatMap((dtype) => [
+  ...[40, 64, 512].flatMap((head) =>
     [0.02, 0.4, 3].map((scale): Case => {
       const rows = head === 512 ? 20 : 70;
       const [q, keys]: Operand[] = [rows, 700].map((tokens) => ({ dims: [1, 1, tokens, head], dtype }));
       const name = `scores by ${scale}, head of ${head}, ${dtype}`;
-      return { name, inputs: { q: q!, k: keys!, v: keys! }, attrs: { heads: 1, scale } };
+      return { name, inputs: { q: q!, k: keys!, v: keys! }, attrs: { heads: 1, scale }, also: ["lse"] };
     }),
   ),
-);
+  // More tiles than a GPU has multiprocessors: blocks that have met such a row go on.
+  ...[40, 64].map((head): Case => {
+    const [q, keys]: Operand[] = [512, 150].map((tokens) => ({ dims: [1, 7, tokens, 10 * head], dtype }));
+    const name = `scores that rise in many tiles, heads of ${head}, ${dtype}`;
+    return { name, inputs: { q: q!, k: keys!, v: keys! }, attrs: { heads: 10, scale: 3 } };
+  }),
+]);
 
 const types = (["f16", "bf16"] as const).map((dtype): Case => {
   const operand: Operand = { dims: [1, 2, 9, 16], dtype };

@@ -4,16 +4,17 @@
 // Plan: persistent blocks of one producer and three consumer warpgroups; a tile is 192 query rows of one head, 64 to a
 // warpgroup. K and V come in blocks of 128 keys through two rings filled by the copy engine. Scores of block j + 1 are
 // issued before the probabilities of block j are multiplied with V, so that the softmax overlaps both products. V has eight
-// more columns, of ones: their products are the sums of the probabilities. The maximum that scores are taken relative to
-// stays while scores exceed it by less than 2^8 times, which leaves outputs as they are in nearly all blocks.
+// more columns, of ones: their products are the sums of the probabilities. Scores are taken relative to the largest of a row's first
+// block, and none is compared with it on the way: sums tell at the end whether one was too large, and such tiles come again, with every
+// block looked at (attention_maxima.cuh, attention_tiles.sm90.cuh). A warp that has met one looks at every block from there on.
 //
 //   producer                       consumers
 //   qEmpty ─► load Q ─► qFull      S(0) = Q·K(0)ᵀ, softmax
 //   kEmpty ─► load K ─► kFull      for j = 1..: issue S(j), issue O += P(j-1)·V(j-1), softmax(S(j)), rescale O
 //   vEmpty ─► load V ─► vFull      O += P(last)·V(last), divide, store
+//   allMissed ─► tiles again
 //
-// What lost or changed nothing: powers as polynomials (more instructions, while the special functions are not the limit), two chains of
-// sums, powers held before the wait for the values' products. What counts is energy, so fewer instructions. Figures of every
+// What counts is energy: at the power limit a block takes 700 W whatever the version. What lost or changed nothing, and figures of every
 // version: docs/kernels/attention.md.
 #include "../../device/epilogue.cuh"
 #include "../../device/ptx/matrix_descriptor.cuh"
@@ -80,19 +81,19 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], int valid) {
     if (i / 4 * 8 + column + (i & 1) >= valid) scores[i] = -INFINITY;
 }
 
-/** scores → exp2(scale · score - scale · maximum). */
-__device__ __forceinline__ void soften(const float (&maxima)[2], float (&scores)[64], float scale) {
+/** scores → exp2(scale · score - scale · maximum), those from kFrom to before kTo. */
+template <int kFrom, int kTo> __device__ __forceinline__ void soften(const float (&maxima)[2], float (&scores)[64], float scale) {
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const float offset = maxima[r] * scale;
-#pragma unroll
-    for (int i = 0; i < 16; ++i)
-#pragma unroll
-      for (int part = 0; part < 2; ++part) {
-        float& score = scores[4 * i + 2 * r + part];
-        score = ptx::exp2_approx(fmaf(score, scale, -offset));
-      }
-  }
+  for (int i = kFrom; i < kTo; ++i) scores[i] = ptx::exp2_approx(fmaf(scores[i], scale, -(maxima[i >> 1 & 1] * scale)));
+}
+
+/** The same of all, in four parts behind conditions that always hold: powers of one part begin before the products of the next. Without
+ *  them ptxas has the 64 products stand in front of the first power. */
+__device__ __forceinline__ void soften_in_parts(const AttentionSm90Params& p, const float (&maxima)[2], float (&scores)[64]) {
+  if (p.numTiles > 0) soften<0, 16>(maxima, scores, p.scale);
+  if (p.seqK > 0) soften<16, 32>(maxima, scores, p.scale);
+  if (p.heads > 0) soften<32, 48>(maxima, scores, p.scale);
+  if (p.frames > 0) soften<48, 64>(maxima, scores, p.scale);
 }
 
 /** Probabilities as the A operand of eight products of depth 16. */
@@ -128,15 +129,21 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const A
   }
 }
 
-template <class T, int kDim> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, int group) {
+template <class T, int kDim>
+__device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, AttentionSignals<Tiles>& signals, int group) {
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
   const uint32_t q = s.q + group * 64 * 128;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
-  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+  int missed = -1;  // the first tile in which scores of this warp's rows were too large
+  AttentionTurns<Tiles> turns;
+  for (; turns.more(p, s, signals, [&] { attention_tell_missed<Tiles>(s, signals, missed); }); turns.advance()) {
+    const AttentionTile tile = attention_tile<Tiles>(p, turns.tile);
+    const bool looks = missed >= 0 || turns.repeats >= 0;
     float scores[64], out[kOutputs];
     uint32_t probabilities[8][4];
+    int keys = attention_first_keys<Tiles>(tile, numBlocks);
     ptx::mbarrier_wait(s.qFull, qParity);
     qParity ^= 1;
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
@@ -144,25 +151,30 @@ template <class T, int kDim> __device__ __forceinline__ void consume(const Atten
     ptx::wgmma_wait<0>();
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
-    mask_scores(scores, p.seqK);
+    mask_scores(scores, p.seqK - keys * kBlockN);
     float maxima[2];
     largest(scores, maxima);
     largest_of_quad(maxima);
-    soften(maxima, scores, p.scale);
+    soften<0, 64>(maxima, scores, p.scale);
     pack_probabilities<T>(probabilities, scores);
     if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     for (int j = 1; j < numBlocks; ++j) {
       issue_scores<T, kDim>(scores, q, s.k + k.stage * kTileBytes);
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
       issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.rest, j > 1);
+      keys = attention_next_keys(keys, numBlocks);
       ptx::wgmma_wait<1>();
       release_stage<1>(s.kEmpty + 8 * k.stage);
       k.advance();
-      mask_scores(scores, p.seqK - j * kBlockN);
-      float best[2], factors[2];
-      largest(scores, best);
-      const bool raised = raise_maxima(maxima, best, p.scale, factors);
-      soften(maxima, scores, p.scale);
+      mask_scores(scores, p.seqK - keys * kBlockN);
+      float factors[2];
+      bool raised = false;
+      if (looks) {
+        float best[2];
+        largest(scores, best);
+        raised = raise_maxima(maxima, best, p.scale, factors);
+      }
+      soften_in_parts(p, maxima, scores);
       if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
       ptx::wgmma_wait<0>();
       release_stage<1>(s.vEmpty + 8 * v.stage);
@@ -179,7 +191,9 @@ template <class T, int kDim> __device__ __forceinline__ void consume(const Atten
     ptx::wgmma_wait<0>();
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
-    store_tile<T>(p, attention_tile<Tiles>(p, tile), maxima, out, rowInTile);
+    const bool wasTooLarge = !within_slack(out[32]) || !within_slack(out[34]);
+    if (!looks && __any_sync(0xffffffffu, wasTooLarge)) missed = turns.tile;
+    store_tile<T>(p, tile, maxima, out, rowInTile);
   }
 }
 
@@ -192,17 +206,17 @@ template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
 
 template <class T, int kDim> __device__ __forceinline__ void attention_small_heads(const AttentionSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[Tiles::kBarriers];
-  const AttentionShared s = attention_shared<Tiles>(dynamicShared, barriers);
+  __shared__ __align__(8) AttentionSignals<Tiles> signals;
+  const AttentionShared s = attention_shared<Tiles>(dynamicShared, signals);
   fill_ones<T>(s.rest);
   __syncthreads();
   const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
-    if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s);
+    if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s, signals);
   } else {
     ptx::registers_raise<160>();
-    consume<T, kDim>(p, s, warpgroup);
+    consume<T, kDim>(p, s, signals, warpgroup);
   }
 }
 

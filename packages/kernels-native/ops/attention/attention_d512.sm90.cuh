@@ -295,7 +295,7 @@ __device__ __forceinline__ bool soften(const Keys& keys, const Shared& s, float 
   ptx::named_barrier(1, 256);
 #pragma unroll
   for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], exchange[j & 1][group ^ 1][local + 8 * r]);
-  const bool raised = raise_maxima<Keys::kHidden>(state.max, best, unit, factors);
+  const bool raised = raise_maxima(state.max, best, unit, factors);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float offset = Keys::kHidden && state.max[r] == -INFINITY ? 0.0f : state.max[r] * unit;

@@ -190,7 +190,7 @@ __device__ __forceinline__ bool range_soften(RangeState& state, float (&scores)[
     }
     best[r] = fmaxf(even, odd);
   }
-  const bool raised = raise_maxima<true>(state.maxima, best, scale, factors);
+  const bool raised = raise_maxima(state.maxima, best, scale, factors);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float offset = state.maxima[r] == -INFINITY ? 0.0f : state.maxima[r] * scale;  // no key so far: every probability is 0

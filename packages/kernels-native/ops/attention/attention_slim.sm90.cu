@@ -7,8 +7,9 @@
 //
 // Plan: persistent blocks of one producer and four consumer warpgroups; a tile is 256 query rows of one head, 64 to a warpgroup. K and V
 // come in blocks of 64 keys through two rings filled by the copy engine. Scores of block j + 1 are issued before the probabilities of block
-// j are multiplied with V. The maximum that scores are taken relative to stays while no thread's scores exceed it by 2^8 times, so that
-// threads of a row ask each other for theirs in few blocks alone.
+// j are multiplied with V. Scores are taken relative to the largest of a row's first block, and none is compared with it on the way: sums
+// tell at the end whether one was too large, and such tiles come again, with every block looked at (attention_maxima.cuh,
+// attention_tiles.sm90.cuh). A warp that has met one looks at every block from there on.
 //
 //   producer                       consumers
 //   qEmpty ─► load Q ─► qFull      S(0) = Q·K(0)ᵀ, softmax
@@ -121,6 +122,16 @@ __device__ __forceinline__ void soften(SlimState& state, float (&scores)[32], fl
   }
 }
 
+/** Makes sums of a thread's keys those of its rows. Returns whether scores of the warp's rows were too large for what they were taken
+ *  relative to. */
+__device__ __forceinline__ bool finish_sums(SlimState& state) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r)
+#pragma unroll
+    for (int step = 1; step <= 2; step <<= 1) state.sums[r] += __shfl_xor_sync(0xffffffffu, state.sums[r], step);
+  return __any_sync(0xffffffffu, !within_slack(state.sums[0]) || !within_slack(state.sums[1]));
+}
+
 /** Probabilities as the A operand of four products of depth 16. */
 template <class T> __device__ __forceinline__ void pack_probabilities(uint32_t (&p)[4][4], const float (&scores)[32]) {
 #pragma unroll
@@ -135,10 +146,7 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const A
   const int lane = threadIdx.x & 3;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float sum = state.sums[r];
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    const float inverse = ptx::reciprocal_approx(sum);
+    const float sum = state.sums[r], inverse = ptx::reciprocal_approx(sum);
     const int row = t.q + rowInTile + 8 * r;
     if (row >= p.seqQ) continue;
     T* y = static_cast<T*>(p.y) + (static_cast<int64_t>(t.frame) * p.seqQ + row) * p.yPitch + t.head * p.dim;
@@ -152,7 +160,8 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const A
   }
 }
 
-template <class Config> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, int group) {
+template <class Config> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, AttentionSignals<Tiles>& signals,
+                                                               int group) {
   using T = typename Config::T;
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;
@@ -168,9 +177,15 @@ template <class Config> __device__ __forceinline__ void consume(const AttentionS
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
   };
-  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+  const int numBlocks = (p.seqK + kSlimKeys - 1) / kSlimKeys;
+  int missed = -1;  // the first tile in which scores of this warp's rows were too large
+  AttentionTurns<Tiles> turns;
+  for (; turns.more(p, s, signals, [&] { attention_tell_missed<Tiles>(s, signals, missed); }); turns.advance()) {
+    const AttentionTile tile = attention_tile<Tiles>(p, turns.tile);
+    const bool looks = missed >= 0 || turns.repeats >= 0;
     float scores[32], out[Config::kChannels / 2], factors[2];
     uint32_t probabilities[4][4];
+    int keys = attention_first_keys<Tiles>(tile, numBlocks);
     SlimState state = {{0.0f, 0.0f}, {0.0f, 0.0f}};
     ptx::mbarrier_wait(s.qFull, qParity);
     qParity ^= 1;
@@ -178,23 +193,24 @@ template <class Config> __device__ __forceinline__ void consume(const AttentionS
     issue_scores<Config>(scores, q, s.k + k.stage * kTileBytes);
     ptx::wgmma_wait<0>();
     release_keys();
-    mask_scores(scores, p.seqK);
+    mask_scores(scores, p.seqK - keys * kSlimKeys);
     largest(scores, state.maxima);
     largest_of_quad(state.maxima);
     soften(state, scores, p.scale);
     pack_probabilities<T>(probabilities, scores);
-    if (kSlimKeys < p.seqK) await_keys();
+    if (numBlocks > 1) await_keys();
 #pragma unroll 1
-    for (int key = kSlimKeys; key < p.seqK; key += kSlimKeys) {
+    for (int j = 1; j < numBlocks; ++j) {
       issue_scores<Config>(scores, q, s.k + k.stage * kTileBytes);
       await_values();
-      issue_values<Config>(out, probabilities, s.v + v.stage * kTileBytes, key > kSlimKeys);
+      issue_values<Config>(out, probabilities, s.v + v.stage * kTileBytes, j > 1);
+      keys = attention_next_keys(keys, numBlocks);
       ptx::wgmma_wait<1>();
       release_keys();
-      mask_scores(scores, p.seqK - key);
-      const bool raised = raise(state, scores, p.scale, factors);
+      mask_scores(scores, p.seqK - keys * kSlimKeys);
+      const bool raised = looks && raise(state, scores, p.scale, factors);
       soften(state, scores, p.scale);
-      if (key + kSlimKeys < p.seqK) await_keys();
+      if (j + 1 < numBlocks) await_keys();
       ptx::wgmma_wait<0>();
       release_values();
       if (raised) {
@@ -205,27 +221,28 @@ template <class Config> __device__ __forceinline__ void consume(const AttentionS
     }
     release_stage<1>(s.qEmpty);
     await_values();
-    issue_values<Config>(out, probabilities, s.v + v.stage * kTileBytes, p.seqK > kSlimKeys);
+    issue_values<Config>(out, probabilities, s.v + v.stage * kTileBytes, numBlocks > 1);
     ptx::wgmma_wait<0>();
     release_values();
-    store_tile<Config>(p, attention_tile<Tiles>(p, tile), state, out, rowInTile);
+    if (finish_sums(state) && !looks) missed = turns.tile;
+    store_tile<Config>(p, tile, state, out, rowInTile);
   }
 }
 
 template <class Config> __device__ __forceinline__ void attention_slim(const AttentionSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[Tiles::kBarriers];
-  const AttentionShared s = attention_shared<Tiles>(dynamicShared, barriers);
+  __shared__ __align__(8) AttentionSignals<Tiles> signals;
+  const AttentionShared s = attention_shared<Tiles>(dynamicShared, signals);
   begin_next_launch();
   __syncthreads();
   await_results_before();
   const int warpgroup = ptx::warpgroup_index();
   if (warpgroup == kConsumers) {
     ptx::registers_lower<24>();
-    if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s);
+    if (threadIdx.x == kConsumers * 128) attention_produce<Tiles>(p, s, signals);
   } else {
     ptx::registers_raise<112>();
-    consume<Config>(p, s, warpgroup);
+    consume<Config>(p, s, signals, warpgroup);
   }
 }
 

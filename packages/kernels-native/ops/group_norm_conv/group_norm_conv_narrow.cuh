@@ -46,13 +46,14 @@ template <class T, int kTiles> __device__ __forceinline__ void normed_few_filter
   }
 }
 
-/** Scale and shift of every channel of the block's frame. */
+/** Scale and shift of every channel of the block's frame, as what is applied behind them takes them. */
 __device__ __forceinline__ void normed_few_affine(const NormedFewParams& p, int frame, const NormedFewShared& s) {
   const float* stats = p.norm.stats + static_cast<int64_t>(frame / p.norm.framesPerRow) * p.norm.groups * p.norm.statsPitch;
   for (int c = threadIdx.x; c < p.channels; c += kNormedFewThreads) {
     const float* pair = stats + c / p.norm.groupChannels * p.norm.statsPitch;
     const float scale = __ldg(pair + 1) * __ldg(p.norm.weight + c);
-    s.affine[c] = make_float2(scale, fmaf(-__ldg(pair), scale, __ldg(p.norm.bias + c)));
+    const float factor = p.norm.silu ? NormHalvedSilu::kFactor : 1.0f;
+    s.affine[c] = make_float2(factor * scale, factor * fmaf(-__ldg(pair), scale, __ldg(p.norm.bias + c)));
   }
 }
 
@@ -90,7 +91,7 @@ __device__ __forceinline__ void normed_few_apply(const NormedFewParams& p, const
     unpack8<T>(x[r], v);
 #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] = fmaf(v[i], a[i].x, a[i].y);
-    if (p.norm.silu) NormSilu{}(v);
+    if (p.norm.silu) NormHalvedSilu{}(v);
     x[r] = rows[r] >= 0 ? pack8<T>(v) : make_uint4(0, 0, 0, 0);
   }
 }

@@ -1,5 +1,7 @@
 #include "token_norm.h"
 
+#include <algorithm>
+
 #include "../../../device/token_norm.h"
 
 namespace vd::cuda {
@@ -49,6 +51,15 @@ TokenNormParams make_params(const TokenNormOperands& o) {
   return p;
 }
 
+/** The narrowest shape for so many channels that blocks for many rows have, or null. */
+const TokenNormShape* many_shape(int64_t channels) {
+  for (const TokenNormShape& shape : kTokenNormShapes)
+    if (channels <= shape.lanes * shape.chunks * 8) return shape.lanes <= 32 && shape.chunks <= kTokenNormManyChunks ? &shape : nullptr;
+  return nullptr;
+}
+
+int64_t many_blocks(const DeviceInfo& device) { return int64_t{kTokenNormManyBlocks} * device.numSms; }
+
 }  // namespace
 
 uint32_t token_norm_threads(int64_t rows, int lanes, const DeviceInfo& device) {
@@ -84,6 +95,31 @@ void add_token_norm(const TokenNormOperands& o, const std::string& symbol, const
     found = true;
   }
   add(prefix + "block", kTokenNormThreads);
+}
+
+bool token_norm_has_many(const TokenNormOperands& o, const DeviceInfo& device) {
+  constexpr int64_t kTurns = 4;  // rows of a thread
+  const TokenNormShape* shape = many_shape(o.x.channels());
+  return shape != nullptr && o.x.pixels() * shape->lanes >= kTurns * many_blocks(device) * kTokenNormThreads;
+}
+
+void add_many_token_norm(const TokenNormOperands& o, const std::string& symbol, const DeviceInfo& device, Candidates& out) {
+  const std::string prefix = symbol + "_" + type_name(o.x.dtype) + "_many_";
+  const int64_t rows = o.x.pixels(), channels = o.x.channels();
+  const TokenNormShape* shape = many_shape(channels);
+  const Reason reason = first_of({vector_reason(o), if_so(bytes_of(o.x.dtype) != 2, {"is for 16-bit numbers", {}, "x"}),
+                                  if_so(o.scale.present() || o.shift.present(), {"has nothing behind weight and bias"}),
+                                  if_so(shape == nullptr, {"has no room for # channels", {channels}}),
+                                  if_so(rows > kMostRows, {"is for # rows at most, x has #", {kMostRows, rows}})});
+  if (!out.allows({prefix, "*"}, reason)) return;
+  Launch launch;
+  launch.symbol = prefix + "l" + std::to_string(shape->lanes) + "c" + std::to_string(shape->chunks);
+  launch.block = kTokenNormThreads;
+  launch.overlapped = device.smVersion >= 90;
+  launch.grid[0] = static_cast<uint32_t>(std::min(many_blocks(device), ceil_div(rows * shape->lanes, kTokenNormThreads)));
+  launch.set_params(make_params(o));
+  const std::string name = launch.symbol;
+  out.add({name, 0, {}, {std::move(launch)}});
 }
 
 }  // namespace vd::cuda
