@@ -154,7 +154,7 @@ inline constexpr int kRowsChannels = 320;
 inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
 
 /** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and pixels of each of two tiles; filters stay
- *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves and finds moments. */
+ *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
 inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkPixels = 64, kWalkThreads = 5 * 128;
 
 /** Pixels of the source of such a tile: of lines of eight results, with what 3x3 filters see around them. */
@@ -192,10 +192,11 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
     return kFilterTaps * t.tileN * 128 + t.stages * (bordered_source_bytes(t) + 16) + matmul_staging_bytes(t) + 2 * 8 + 1024;
   // Two sources, stages of filters, and barriers: of those, and two of each source.
   if (t.kernel == MatmulKernel::bordered) return 2 * bordered_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + 4 * 8 + 1024;
-  // Frames and filters of as many taps, results, biases of each tile; barriers: of the filters, of each tile's residual, and three of each
-  // frame of one. Nothing lies in front, which aligns them.
+  // Frames and filters of as many taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual,
+  // and three of each frame of one. Nothing lies in front, which aligns them.
   if (t.kernel == MatmulKernel::walk)
-    return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + 8 * (3 + 2 * 3 * kWalkFrames);
+    return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
+           8 * (3 + 2 * 3 * kWalkFrames);
   const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +

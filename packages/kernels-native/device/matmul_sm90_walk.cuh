@@ -3,16 +3,12 @@
 // three results that see them, three frames in turn, and the filters stay in shared memory. So a result costs the memory one read and one
 // write.
 //
-// Each tile has a warpgroup that normalises and one that multiplies. Those that multiply take turns: one's results leave while the other's
-// products run. Of a fifth warpgroup a thread loads and a warp stores for both, and two warps find moments, where they are wanted.
+// Each tile has a loading thread, a normalising warpgroup, one that multiplies and a storing warp of its own. Those that multiply take
+// turns: one's results leave while the other's products run.
 //
 //   loading thread              normalising warpgroup        multiplying warpgroup, for the results of each frame
 //   wait used, a frame's ─────► wait loaded, act(x · scale ─► its turn; for each tap: wait ready, wgmma; behind the last result that
-//   pixels                      + shift) in place ─► ready    sees a source ─► used; the other's turn; results to staging ─► storing warp,
-//                                                             measuring warps
-//
-// A frame takes the place of the one that three results have seen, so nothing but its own pixels hides how long its pixels take to come:
-// they are asked for a frame earlier, as far as L2. So are residuals, whose place is that of the results before.
+//   pixels                      + shift) in place ─► ready    sees a source ─► used; the other's turn; results to staging ─► storing warp
 //
 // Before a named barrier, which counts whole warps, a warp's threads come together again: waiting for data lets them part.
 //
@@ -28,15 +24,12 @@ inline constexpr int kWalkTaps = 3;
 /** Bytes of 64 channels of a tile's pixels. */
 inline constexpr int kWalkSourceBytes = kWalkPixels * 128;
 
-/** Named barriers, each tile's its own; matmul_set_barrier has 3 and 4. */
-enum WalkBarrier : int { kWalkTurn = 1, kWalkFree = 5, kWalkFull = 7, kWalkRead = 9 };
-/** Threads that meet at them: both warpgroups that multiply; one and the storing warp; those and the measuring warps; these two. */
-inline constexpr int kWalkMeasuringWarps = 2, kWalkBothThreads = 256, kWalkFreeThreads = 128 + 32;
-template <class Config>
-inline constexpr int kWalkFullThreads = kWalkFreeThreads + (Config::kMoments ? 32 * kWalkMeasuringWarps : 0);
-inline constexpr int kWalkReadThreads = 32 * kWalkMeasuringWarps + 32;
+/** Named barriers, each tile's its own but the last two; matmul_set_barrier has 3 and 4. */
+enum WalkBarrier : int { kWalkTurn = 1, kWalkFree = 5, kWalkFull = 7, kWalkRead = 9, kWalkMoments = 11, kWalkMomentsTaken = 12 };
+/** Threads that meet at them: a warpgroup and a storing warp, or both warpgroups. */
+inline constexpr int kWalkStagingThreads = 128 + 32, kWalkBothThreads = 256;
 
-/** Shared memory: sources, filters, staged results, biases, barriers. */
+/** Shared memory: sources, filters, staged results, biases, the moments of one tile, barriers. */
 template <class Config> struct WalkShared {
   uint32_t base;
   __device__ __forceinline__ uint32_t source(int stage, int half, int block) const {
@@ -47,7 +40,8 @@ template <class Config> struct WalkShared {
   }
   __device__ __forceinline__ uint32_t staging(int half) const { return filters(kWalkTaps, 0) + half * kWalkPixels * 64; }
   __device__ __forceinline__ uint32_t biases() const { return staging(0) + Config::kAllStagingBytes; }
-  __device__ __forceinline__ uint32_t filters_at() const { return biases() + 2 * Config::kTileN * 4; }
+  __device__ __forceinline__ uint32_t moments() const { return biases() + 2 * Config::kTileN * 4; }
+  __device__ __forceinline__ uint32_t filters_at() const { return moments() + Config::kTileN * 8; }
   __device__ __forceinline__ uint32_t residual_at(int half) const { return filters_at() + 8 * (1 + half); }
   __device__ __forceinline__ uint32_t loaded_at(int stage, int half) const { return residual_at(2) + 8 * (stage * 2 + half); }
   __device__ __forceinline__ uint32_t ready_at(int stage, int half) const { return loaded_at(kWalkFrames + stage, half); }
@@ -75,43 +69,32 @@ struct WalkPlace {
   }
 };
 
-/** Calls body(pair) for each pair of tiles of this block. */
-template <class Body> __device__ __forceinline__ void for_each_pair(const MatmulSm90Params& p, Body&& body) {
+/** Calls body(place) for each tile of a half of this block. */
+template <class Body> __device__ __forceinline__ void for_each_place(const MatmulSm90Params& p, int half, Body&& body) {
 #pragma unroll 1
-  for (int pair = blockIdx.x; pair < walk_pairs(p); pair += gridDim.x) body(pair);
+  for (int pair = blockIdx.x; pair < walk_pairs(p); pair += gridDim.x) body(WalkPlace(p, pair, half));
 }
 
-/** Starts loading a frame of a tile, and asks L2 for the next one. */
-template <class Config>
-__device__ __forceinline__ void walk_load_frame(const MatmulSm90Params& p, const WalkShared<Config>& shared, const PixelBox& box, int frame,
-                                                int stage, int half) {
-  const uint32_t loaded = shared.loaded_at(stage, half);
-  ptx::mbarrier_arrive_expect_tx(loaded, p.blocksPerTap * p.aBytes);
-#pragma unroll 1
-  for (int block = 0; block < p.blocksPerTap; ++block) {
-    ptx::tma_load_5d(shared.source(stage, half, block), &p.a, loaded, block * Config::kBlock, box.w, box.h, frame, box.b);
-    if (frame + 1 < walk_frames(p)) ptx::tma_prefetch_5d(&p.a, block * Config::kBlock, box.w, box.h, frame + 1, box.b);
+/** A loading thread: the filters, if they are its, then every source of its half. */
+template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
+  if (half == 0) {
+    ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
+    for (int tap = 0; tap < kWalkTaps; ++tap)
+      for (int block = 0; block < p.blocksPerTap; ++block)
+        matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
   }
-}
-
-/** The loading thread: the filters, then every source. */
-template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared) {
-  ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
-  for (int tap = 0; tap < kWalkTaps; ++tap)
-    for (int block = 0; block < p.blocksPerTap; ++block)
-      matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
   RingCursor<kWalkFrames> at{0, 1};
-  for_each_pair(p, [&](int pair) {
-    PixelBox boxes[2];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) boxes[half] = tile_box<Config>(p, WalkPlace(p, pair, half).index(p, 0).m);
+  for_each_place(p, half, [&](const WalkPlace& place) {
+    const PixelBox box = tile_box<Config>(p, place.index(p, 0).m);
 #pragma unroll 1
-    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance())
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        ptx::mbarrier_wait(shared.used_at(at.stage, half), at.parity);
-        walk_load_frame<Config>(p, shared, boxes[half], frame, at.stage, half);
-      }
+    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
+      const uint32_t loaded = shared.loaded_at(at.stage, half);
+      ptx::mbarrier_wait(shared.used_at(at.stage, half), at.parity);
+      ptx::mbarrier_arrive_expect_tx(loaded, p.blocksPerTap * p.aBytes);
+#pragma unroll 1
+      for (int block = 0; block < p.blocksPerTap; ++block)
+        ptx::tma_load_5d(shared.source(at.stage, half, block), &p.a, loaded, block * Config::kBlock, box.w, box.h, frame, box.b);
+    }
   });
 }
 
@@ -144,8 +127,7 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
   RingCursor<kWalkFrames> at;
   NormedAffine affine;
   int row = -1;  // of the statistics that affine is made of: most clips have one
-  for_each_pair(p, [&](int pair) {
-    const WalkPlace place(p, pair, half);
+  for_each_place(p, half, [&](const WalkPlace& place) {
 #pragma unroll 1
     for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
       const int here = place.clip * walk_frames(p) + frame;
@@ -207,37 +189,40 @@ __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float
   __syncwarp();
 }
 
-/** A measuring warp: moments of the columns of both tiles' results, every second step of columns. */
+/** Moments of the columns of both tiles' results of a frame: the second warpgroup merges. Each warp has a step of columns. isFirst: of all
+ *  results of the block. */
 template <class Config>
-__device__ __forceinline__ void walk_measure(const MatmulSm90Params& p, const WalkShared<Config>& shared, int warp) {
-  static_assert(Config::kSteps % kWalkMeasuringWarps == 0, "warps have as many steps");
-  constexpr int kSteps = Config::kSteps / kWalkMeasuringWarps;
-  const int first = warp * 32 + measured_column();
-  for_each_pair(p, [&](int pair) {
-    const WalkPlace place(p, pair, 0);
-#pragma unroll 1
-    for (int frame = 0; frame < p.out[0]; ++frame) {
-      float2 found[2][kSteps];
+__device__ __forceinline__ void walk_moments(const MatmulSm90Params& p, const WalkPlace& place, const WalkShared<Config>& shared, int half,
+                                             int frame, bool isFirst) {
+  const int first = threadIdx.x % 128 / 32 * 32 + held_column();
+  ColumnSums<typename Config::T> sums[4];
+  add_rows<typename Config::T, kWalkPixels>(shared.staging(half) + threadIdx.x % 128 / 32 * Config::kStepBytes, sums);
+  __syncwarp();
+  ptx::named_barrier_arrive(kWalkRead + half, kWalkStagingThreads);
+  const uint32_t at = shared.moments() + first * 8;
+  if (half == 0) {
+    if (!isFirst) ptx::named_barrier(kWalkMomentsTaken, kWalkBothThreads);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        ptx::named_barrier(kWalkFull + half, kWalkFullThreads<Config>);
-#pragma unroll
-        for (int i = 0; i < kSteps; ++i)
-          found[half][i] = measure_rows<typename Config::T, kWalkPixels>(shared.staging(half) +
-                                                                         (warp + i * kWalkMeasuringWarps) * Config::kStepBytes);
-        __syncwarp();
-        ptx::named_barrier_arrive(kWalkRead + half, kWalkReadThreads);
-      }
-      const int64_t tile = (static_cast<int64_t>(place.clip) * p.out[0] + frame) * (place.tiles / 2) + place.tile / 2;
-      float2* moments = static_cast<float2*>(p.moments) + tile * p.epilogue.n;
-#pragma unroll
-      for (int i = 0; i < kSteps; ++i) {
-        const int column = first + 32 * kWalkMeasuringWarps * i;
-        if (column < p.epilogue.n) moments[column] = merge_halves(found[0][i], found[1][i], kWalkPixels);
-      }
-      __syncwarp();
+    for (int i = 0; i < 4; ++i) {
+      const float2 found = sums[i].moments(kWalkPixels);
+      if (holds_column()) ptx::store_shared8(at + i * 64, found.x, found.y);
     }
-  });
+    __syncwarp();  // a barrier counts whole warps
+    ptx::named_barrier_arrive(kWalkMoments, kWalkBothThreads);
+    return;
+  }
+  float2 others[4];
+  ptx::named_barrier(kWalkMoments, kWalkBothThreads);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) others[i] = ptx::load_shared8(at + i * 64);
+  const int64_t tile = (static_cast<int64_t>(place.clip) * p.out[0] + frame) * (place.tiles / 2) + place.tile / 2;
+  float2* moments = static_cast<float2*>(p.moments) + tile * p.epilogue.n;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 found = merge_halves(others[i], sums[i].moments(kWalkPixels), kWalkPixels);
+    if (holds_column() && first + 8 * i < p.epilogue.n) moments[first + 8 * i] = found;
+  }
+  __syncwarp();
 }
 
 /** A multiplying warpgroup: products and tails of its results. */
@@ -256,52 +241,40 @@ __device__ __forceinline__ void walk_consume(const MatmulSm90Params& p, const Wa
       float acc[1][1][Config::kWidth / 2];
       const MatmulTileIndex index = place.index(p, frame);
       const bool isLast = frame == p.out[0] - 1 && pair + static_cast<int>(gridDim.x) >= walk_pairs(p);
+      // Everyone has used that of the frame before.
       if (isFirst || p.epilogue.frameBias != nullptr) matmul_load_bias<Config>(p, index, bias);
       walk_accumulate<Config>(p, acc, shared, half, frame, before, half == 1 && isLast);
-      ptx::named_barrier(kWalkFree + half, kWalkFreeThreads);
+      ptx::named_barrier(kWalkFree + half, kWalkStagingThreads);
       matmul_stage<Config>(p, acc, index, half, 0, bias, shared.staging(half), shared.residual_at(half), residualParity);
       __syncwarp();
-      // A frame's own biases are replaced when all have used them.
-      if (p.epilogue.frameBias != nullptr) ptx::named_barrier(kWalkFull + half, kWalkFullThreads<Config>);
-      else ptx::named_barrier_arrive(kWalkFull + half, kWalkFullThreads<Config>);
+      ptx::named_barrier(kWalkFull + half, kWalkStagingThreads);
+      if constexpr (Config::kMoments) {
+        walk_moments<Config>(p, place, shared, half, frame, isFirst);
+        if (half == 1 && !isLast) ptx::named_barrier_arrive(kWalkMomentsTaken, kWalkBothThreads);
+      }
       isFirst = false;
     }
   }
 }
 
-/** Opens staging for a tile's results of a frame: its residual is on the way, and L2 is asked for the next one's. By the storing warp. */
-template <class Config>
-__device__ __forceinline__ void walk_open(const MatmulSm90Params& p, const WalkShared<Config>& shared, int pair, int half, int frame) {
-  if ((threadIdx.x & 31) == 0 && p.epilogue.residual != nullptr) {
-    const WalkPlace place(p, pair, half);
-    matmul_load_residual<Config>(p, p.residual, place.index(p, frame), shared.staging(half), shared.residual_at(half));
-    if (frame + 1 < p.out[0]) matmul_prefetch_residual<Config>(p, place.index(p, frame + 1));
-  }
-  __syncwarp();
-  ptx::named_barrier_arrive(kWalkFree + half, kWalkFreeThreads);
-}
-
-/** The storing warp: residuals into staging, results out of it. */
-template <class Config> __device__ __forceinline__ void walk_store(const MatmulSm90Params& p, const WalkShared<Config>& shared) {
+/** A storing warp: residuals into staging, results out of it. */
+template <class Config> __device__ __forceinline__ void walk_store(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
   const bool first = (threadIdx.x & 31) == 0;
-  if (static_cast<int>(blockIdx.x) < walk_pairs(p))
-    for (int half = 0; half < 2; ++half) walk_open<Config>(p, shared, blockIdx.x, half, 0);
-  for_each_pair(p, [&](int pair) {
+  const uint32_t staging = shared.staging(half);
+  for_each_place(p, half, [&](const WalkPlace& place) {
 #pragma unroll 1
     for (int frame = 0; frame < p.out[0]; ++frame) {
-      const bool isLast = frame == p.out[0] - 1;
-      const int nextPair = isLast ? pair + gridDim.x : pair, nextFrame = isLast ? 0 : frame + 1;
-#pragma unroll 1
-      for (int half = 0; half < 2; ++half) {
-        ptx::named_barrier(kWalkFull + half, kWalkFullThreads<Config>);
-        if (first) {
-          matmul_store_boxes<Config>(p, WalkPlace(p, pair, half).index(p, frame), shared.staging(half));
-          ptx::bulk_wait_read();
-        }
-        __syncwarp();
-        if constexpr (Config::kMoments) ptx::named_barrier(kWalkRead + half, kWalkReadThreads);
-        if (nextPair < walk_pairs(p)) walk_open<Config>(p, shared, nextPair, half, nextFrame);
+      const MatmulTileIndex index = place.index(p, frame);
+      if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, shared.residual_at(half));
+      __syncwarp();
+      ptx::named_barrier_arrive(kWalkFree + half, kWalkStagingThreads);
+      ptx::named_barrier(kWalkFull + half, kWalkStagingThreads);
+      if (first) {
+        matmul_store_boxes<Config>(p, index, staging);
+        ptx::bulk_wait_read();
       }
+      __syncwarp();
+      if constexpr (Config::kMoments) ptx::named_barrier(kWalkRead + half, kWalkStagingThreads);
     }
   });
   if (first) ptx::bulk_wait();
@@ -331,24 +304,18 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_walk(const M
   __syncthreads();
 
   const int warpgroup = ptx::warpgroup_index();
-  // As many registers as threads begin with: 480 of five warpgroups.
   if (warpgroup < 2) {
-    ptx::registers_raise<136>();
+    ptx::registers_raise<160>();
     auto* biases = reinterpret_cast<float*>(dynamicShared + (shared.biases() - shared.base));
     walk_consume<Config>(p, shared, warpgroup, biases + warpgroup * Config::kTileN);
   } else if (warpgroup > 2) {
     ptx::registers_lower<64>();
     walk_normalise<Config>(params, shared, warpgroup - 3);
   } else {
-    ptx::registers_lower<80>();
+    ptx::registers_lower<32>();
     const int warp = threadIdx.x / 32 % 4;
-    if (warp >= 2) {
-      if constexpr (Config::kMoments) walk_measure<Config>(p, shared, warp - 2);
-    } else if (warp == 1) {
-      walk_store<Config>(p, shared);
-    } else if (threadIdx.x % 32 == 0) {
-      walk_load<Config>(p, shared);
-    }
+    if (warp >= 2) walk_store<Config>(p, shared, warp - 2);
+    else if (threadIdx.x % 32 == 0) walk_load<Config>(p, shared, warp);
   }
 }
 

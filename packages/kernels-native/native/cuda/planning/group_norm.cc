@@ -38,9 +38,8 @@ NormFinishParams finish_params(const GroupNormOperands& a, int framesPerRow) {
   return p;
 }
 
-/** Pixels of a lane in the last pass, at most: rounds of 64 bytes in 16 bits, one for numbers, two for codes. Measured on an H200
- * (docs/kernels/group_norm.md). */
-constexpr int kApplyPixels = 4, kApplyPixelsOfCodes = 8;
+/** Pixels of a lane in the last pass, at most: two rounds of 64 bytes in 16 bits. */
+constexpr int kApplyPixels = 8;
 
 Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const NormSource& source, const NormShape& shape, bool vector,
                     int framesPerRow, const Workspace& workspace, const DeviceInfo& device) {
@@ -52,7 +51,7 @@ Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const
   p.isInt8 = a.y.dtype == DType::i8;
   p.act = static_cast<int32_t>(a.act);
   p.framesPerRow = framesPerRow;
-  p.chunkPixels = std::min(shape.chunkPixels, (a.yScale.present() ? kApplyPixelsOfCodes : kApplyPixels) * shape.lanes);
+  p.chunkPixels = std::min(shape.chunkPixels, kApplyPixels * shape.lanes);
   p.numChunks = static_cast<int32_t>(ceil_div(source.pixels, p.chunkPixels));
   p.lanes = shape.lanes;
   Launch launch;
