@@ -1,7 +1,7 @@
 // The last pass of a norm of channel groups: y = act(x · scale + shift) per channel, in the type of x or in 8-bit codes.
 //
-// Plan: a thread keeps the scale and shift of eight channels in registers and walks down pixels, 64 bytes of them at a time; it asks for the
-// first before it asks for scales. What hides one block's waiting is the two beside it, so registers are few: no round is loaded ahead.
+// Plan: a thread keeps the scale and shift of eight channels in registers and walks down pixels, 64 bytes of them at a time; it asks for
+// the first before it asks for scales. What hides one block's waiting is the two beside it, so registers are few: no round is loaded ahead.
 // Frames run backwards, so that what the statistics read last is still in L2.
 #pragma once
 #include <type_traits>

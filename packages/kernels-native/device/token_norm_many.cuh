@@ -91,17 +91,17 @@ template <class T, int kLanes, int kChunks> __device__ __forceinline__ void toke
 
 }  // namespace vd::device
 
-#define VD_TOKEN_NORM_MANY_ROWS(op, type, name, lanes, chunks)                                                              \
+#define VD_TOKEN_NORM_MANY_ROWS(op, type, name, lanes, chunks)                                                           \
   VD_KERNEL_OVERLAPPED(op##_##name##_many_l##lanes##c##chunks, TokenNormParams, kTokenNormThreads, kTokenNormManyBlocks, \
                        token_norm_many<type, lanes, chunks>)
-#define VD_TOKEN_NORM_MANY_OF(op, type, name)      \
-  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 8, 5)    \
-  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 16, 5)   \
-  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 32, 5)   \
-  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 32, 6)   \
+#define VD_TOKEN_NORM_MANY_OF(op, type, name)    \
+  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 8, 5)  \
+  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 16, 5) \
+  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 32, 5) \
+  VD_TOKEN_NORM_MANY_ROWS(op, type, name, 32, 6) \
   VD_TOKEN_NORM_MANY_ROWS(op, type, name, 32, 8)
 
 /** The kernels op_<dtype>_many_l<lanes>c<chunks>; the file says `using namespace vd::device` before. */
-#define VD_TOKEN_NORM_MANY(op)            \
-  VD_TOKEN_NORM_MANY_OF(op, __half, f16)  \
+#define VD_TOKEN_NORM_MANY(op)           \
+  VD_TOKEN_NORM_MANY_OF(op, __half, f16) \
   VD_TOKEN_NORM_MANY_OF(op, __nv_bfloat16, bf16)

@@ -130,7 +130,8 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const A
 }
 
 template <class T, int kDim>
-__device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, AttentionSignals<Tiles>& signals, int group) {
+__device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, AttentionSignals<Tiles>& signals,
+                                        int group) {
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;

@@ -13,7 +13,7 @@ namespace vd::device {
 inline constexpr float kMaximumSlack = 15.0f;
 
 /** Whether a sum of powers shows that none of them exceeds the slack. Not of NaN. */
-__device__ __forceinline__ bool within_slack(float sum) { return sum <= 32768.0f; }
+__device__ __forceinline__ bool within_slack(float sum) { return sum < 32768.0f; }
 
 /** The largest of two rows among the four threads that have parts of them. */
 __device__ __forceinline__ void largest_of_quad(float (&best)[2]) {

@@ -160,8 +160,9 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const A
   }
 }
 
-template <class Config> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, AttentionSignals<Tiles>& signals,
-                                                               int group) {
+template <class Config>
+__device__ __forceinline__ void consume(const AttentionSm90Params& p, const AttentionShared& s, AttentionSignals<Tiles>& signals,
+                                        int group) {
   using T = typename Config::T;
   RingCursor<kStages> k, v;
   uint32_t qParity = 0;

@@ -28,7 +28,7 @@ template <int kRows_, int kKeys_, int kStages_> struct AttentionTiles {
 template <class Tiles> struct AttentionSignals {
   uint64_t barriers[Tiles::kBarriers];
   int32_t missed[Tiles::kWarps];  // the first tile in which scores of a consumer warp's rows were too large, or -1
-  int32_t numMissed;
+  uint32_t numMissed;
 };
 
 /** Where queries, keys, values and what lies behind them are in shared memory, and their barriers. */
@@ -68,7 +68,7 @@ template <class Tiles> struct AttentionTurns {
       if (tile < p.numTiles) return true;
       atEnd();
       ptx::mbarrier_wait(s.allMissed, 0);
-      repeats = *static_cast<const volatile int32_t*>(&signals.numMissed) > 0 ? 0 : Tiles::kWarps;
+      repeats = *static_cast<const volatile uint32_t*>(&signals.numMissed) > 0 ? 0 : Tiles::kWarps;
     }
     const volatile int32_t* missed = signals.missed;
     while (repeats < Tiles::kWarps) {
@@ -151,7 +151,7 @@ template <class Tiles>
 __device__ __forceinline__ void attention_tell_missed(const AttentionShared& s, AttentionSignals<Tiles>& signals, int missed) {
   if ((threadIdx.x & 31) != 0) return;
   signals.missed[threadIdx.x / 32] = missed;
-  if (missed >= 0) atomicAdd(&signals.numMissed, 1);
+  if (missed >= 0) atomicAdd(&signals.numMissed, 1u);
   ptx::mbarrier_arrive(s.allMissed);
 }
 

@@ -26,8 +26,8 @@ void add_token_norm(const TokenNormOperands& operands, const std::string& symbol
 /** Whether rows are so many that blocks which stay have several each. */
 bool token_norm_has_many(const TokenNormOperands& operands, const DeviceInfo& device);
 
-/** Adds the kernel for such rows: of 16-bit numbers, to codes, with nothing behind weight and bias. Its results have the bits of those of the
- *  kernels that add_token_norm adds. */
+/** Adds the kernel for such rows: of 16-bit numbers, to codes, with nothing behind weight and bias. Its results have the bits of those of
+ * the kernels that add_token_norm adds. */
 void add_many_token_norm(const TokenNormOperands& operands, const std::string& symbol, const DeviceInfo& device, Candidates& out);
 
 }  // namespace vd::cuda
