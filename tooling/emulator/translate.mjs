@@ -23,7 +23,7 @@ const STATEMENTS = [
 /** A declaration of dynamic shared memory: type, name. */
 const DYNAMIC_SHARED = /extern __shared__ (?:__align__\(\d+\) )?([\w:]+) (\w+)\[\];/g;
 /** One of variables in shared memory: alignment, type, names with their sizes. */
-const SHARED = /(?<!extern )__shared__ (?:__align__\((\d+)\) )?([\w:]+) ([^;=]+);/g;
+const SHARED = /(?<!extern )__shared__ (?:__align__\((\d+)\) )?([\w:]+(?:<[^;=]*>)?) ([^;=]+);/g;
 
 /** Splits at commas that are in no bracket. */
 function declarators(text) {

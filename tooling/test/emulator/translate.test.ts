@@ -9,6 +9,9 @@ test("variables in shared memory become parts of the block's memory, each with i
   expect(text).toMatch(/^static const char barriersPlace = 0; auto& barriers = /);
   expect(text).toContain("static_shared(&barriersPlace, sizeof(std::type_identity_t<uint64_t[Tiles::kBarriers]>)");
   expect(text).toContain("std::max<size_t>(8, ");
+  expect(translate("__shared__ __align__(16) Weights<kLanes * 8> weights;", 90)).toContain(
+    "static_shared(&weightsPlace, sizeof(std::type_identity_t<Weights<kLanes * 8>>)",
+  );
   const two = translate("__shared__ float a[kDepth][kPitch], b[f(1, 2)];", 90);
   expect(two).toContain("std::type_identity_t<float[kDepth][kPitch]>");
   expect(two).toContain("auto& b = ");
