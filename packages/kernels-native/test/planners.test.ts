@@ -20,6 +20,7 @@ const OPS = [
     "group_norm_stats",
     "layer_norm",
     "layer_norm_linear",
+    "layer_norm_q8",
     "linear",
     "linear_q8",
     "linear_q8_codes",
@@ -640,6 +641,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(reason("layer_norm of many rows", "layer_norm_f16_f16_ready_l32c5")).toBe(
         "is for 8192 rows at most, x has 8193",
       );
+    });
+
+    test("of many rows that become codes stay for several each, where nothing is behind weight and bias", () => {
+      const own = ["layer_norm_q8_f16_l32c5", "layer_norm_q8_f16_block"];
+      expect(found(90)["layer_norm_q8 of 6398 rows"]!.variants).toEqual([...own, "layer_norm_q8_f16_many_l32c5"]);
+      expect(found(90)["layer_norm_q8 of 6400 rows"]!.variants).toEqual(["layer_norm_q8_f16_many_l32c5", ...own]);
+      const { variants, rejected } = found(90)["layer_norm_q8 shifted"]!;
+      expect(variants).toEqual(own);
+      expect(rejected["layer_norm_q8_f16_many_*"]).toBe("has nothing behind weight and bias");
     });
 
     test("of expressions by program, types and addresses", () => {

@@ -632,6 +632,15 @@ void print_token_norms(const cuda::DeviceInfo& device) {
   print("layer_norm few, float32 weights", layer_norm_cuda_variants(with_weights(few, DType::f32), device, kExplain));
   few.x = few.y = tensor({1, 1, 8193, 1280}, DType::f16);
   print("layer_norm of many rows", layer_norm_cuda_variants(few, device, kExplain));
+  LayerNormQ8Args codes{};
+  for (const int64_t rows : {3199, 3200}) {  // of two frames: four for each warp of two blocks on each multiprocessor
+    codes.x = tensor({1, 2, rows, 1280}, DType::f16);
+    codes.y = tensor({1, 2, rows, 1280}, DType::f8e4m3);
+    const std::string name = "layer_norm_q8 of " + std::to_string(2 * rows) + " rows";
+    print(name.c_str(), layer_norm_q8_cuda_variants(codes, device, kExplain));
+  }
+  codes.shift = tensor({1, 2, 1, 1280}, DType::f16);
+  print("layer_norm_q8 shifted", layer_norm_q8_cuda_variants(codes, device, kExplain));
   norm.scale = tensor({1, 2, 1, 640}, DType::f32);
   norm.scale.pitch = 644;
   print("layer_norm scale on gaps", layer_norm_cuda_variants(norm, device, kExplain));
