@@ -46,6 +46,8 @@ const knownScales = [
   ...known("on odd gaps, known scale", [2, 2, 5, 12], { x: { dims: [2, 2, 5, 12], gap: 5 } }, { outGap: 9 }),
   ...known("x f16, known scale", [1, 2, 9, 320], { x: { dims: [1, 2, 9, 320], dtype: "f16" } }),
   ...known("x bf16, known scale", [1, 2, 9, 64], { x: { dims: [1, 2, 9, 64], dtype: "bf16" } }),
+  // More than a GPU's blocks that stay have in one turn, and a last turn that not all threads have a part of.
+  ...known("several turns of x f16, known scale", [1, 1, 9001, 8], { x: { dims: [1, 1, 9001, 8], dtype: "f16" } }),
   ...known("scale of frames, shift of tokens, known scale", [2, 3, 5, 16], {
     scale: [2, 3, 1, 16],
     shift: [1, 1, 5, 16],
@@ -73,6 +75,7 @@ export default defineCases(layerNormQ8, {
     ...both("one token", [1, 1, 1, 64]),
     ...both("65 channels", [1, 2, 17, 65]),
     ...both("many tokens", [1, 3, 150, 24]),
+    ...both("several turns of x f16", [1, 1, 9001, 8], { x: { dims: [1, 1, 9001, 8], dtype: "f16" } }),
     ...both("big mean", [1, 1, 9, 48], { x: { dims: [1, 1, 9, 48], fill: { mean: 100, deviation: 1 } } }),
     ...both("zeros", [1, 1, 3, 16], {
       x: { dims: [1, 1, 3, 16], fill: { values: [0] } },
