@@ -82,6 +82,15 @@ export interface RejectedVariant {
   reason: string;
 }
 
+/** Bytes of one buffer that are copied to another, which may be another device's. */
+export interface NativeCopy {
+  target: NativeBuffer;
+  to: number;
+  source: NativeBuffer;
+  from: number;
+  bytes: number;
+}
+
 /** A checked list of rows, ready to run. */
 export interface NativeProgram {
   readonly info: ProgramInfo;
@@ -91,7 +100,8 @@ export interface NativeProgram {
   readonly rejected: RejectedVariant[][];
   /** Variants that the driver should have compiled and did not: others run in their place. */
   readonly refused: RejectedVariant[];
-  run(timing: boolean): Promise<RunTimes>;
+  /** copies: made before the first row. */
+  run(timing: boolean, copies?: NativeCopy[]): Promise<RunTimes>;
   /** Makes the current run stop before its next row. */
   cancel(): void;
   freeSync(): void;

@@ -1,5 +1,5 @@
 import type { DType } from "../contract/dtype";
-import type { FloatsRead, NativeBuffer } from "./addon-types";
+import type { FloatsRead, NativeBuffer, NativeCopy } from "./addon-types";
 import { requireOptions } from "./arguments";
 import { dtypeIndex } from "./checked-contract";
 import { awaitNative, callNative, VdError } from "./errors";
@@ -23,6 +23,22 @@ function requireBuffer(where: string, value: unknown): void {
     expected: "a buffer of allocateBuffer, mapFile, Device.allocate or Device.allocateHost",
     got: value === null ? "null" : typeof value,
   });
+}
+
+/** Bytes of one buffer that go to another, which may be another device's. */
+export interface BufferCopy {
+  target: DeviceBuffer;
+  to: number;
+  source: DeviceBuffer;
+  from: number;
+  bytes: number;
+}
+
+/** A copy as the addon takes it. @throws VdError `attr` for what is no buffer */
+export function nativeCopy({ target, source, ...range }: BufferCopy): NativeCopy {
+  requireBuffer("run copies", target);
+  requireBuffer("run copies", source);
+  return { target: target.native, source: source.native, ...range };
 }
 
 /**

@@ -9,7 +9,7 @@ import type {
   RunTimes,
 } from "./addon-types";
 import { requireOptions } from "./arguments";
-import { allocateBuffer, DeviceBuffer } from "./buffer";
+import { allocateBuffer, type BufferCopy, DeviceBuffer, nativeCopy } from "./buffer";
 import { environment } from "./env";
 import { awaitNative, callNative, VdError } from "./errors";
 import { imageDir, listGpus } from "./gpus";
@@ -35,12 +35,12 @@ export class Program {
   }
 
   /**
-   * Runs all rows off the event loop.
+   * Makes `copies`, then runs all rows, off the event loop. On a GPU nothing waits for the host in between.
    *
-   * @throws VdError `cancelled` after {@link cancel}
+   * @throws VdError `cancelled` after {@link cancel}, `layout` for copies outside of a buffer or to another device than the program's
    */
-  run(options: { timing?: boolean } = {}): Promise<RunTimes> {
-    return awaitNative(() => this.native.run(options.timing ?? false));
+  run({ timing = false, copies }: { timing?: boolean; copies?: readonly BufferCopy[] | undefined } = {}): Promise<RunTimes> {
+    return awaitNative(() => this.native.run(timing, copies?.map(nativeCopy)));
   }
 
   /** Makes the current run stop before its next row. */

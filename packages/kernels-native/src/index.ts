@@ -48,7 +48,7 @@ export {
   type WantedFields,
   wholeFrom,
 } from "./arguments";
-export { allocateBuffer, DeviceBuffer, type FloatRegion, mapFile } from "./buffer";
+export { allocateBuffer, type BufferCopy, DeviceBuffer, type FloatRegion, mapFile } from "./buffer";
 export { countOf, dtypeIndex, spanOf } from "./checked-contract";
 export { cupti, type KernelSum } from "./cupti";
 export {

@@ -70,6 +70,7 @@ export {
 } from "./frames/frame-loader";
 export type { FrameSource } from "./frames/sources";
 export { optimalNumWorkers } from "./frames/workers";
+export { touchedBytes } from "./host-memory";
 export { type Availability, isFp8Available } from "./optimization/fp8";
 export { isHopper, type KnownDevices } from "./optimization/hopper";
 export {

@@ -52,27 +52,46 @@ void check_writable(const Memory& memory, const char* where) {
   if (!memory.writable()) throw Error(ErrorCode::layout, where, "a buffer that may be written", "a read-only one");
 }
 
-/** A copy from one memory to another, inside both. */
-struct Copy {
-  std::shared_ptr<Memory> target, source;
-  size_t from = 0, to = 0, bytes = 0;
-  void run() const { target->copy(to, *source, from, bytes); }
-};
 
-Copy read_copy(const Napi::CallbackInfo& info, const std::string& where) {
-  Copy copy;
+void check_copy(const MemoryCopy& copy, const std::string& where) {
+  check_writable(*copy.target, where.c_str());
+  check_range(*copy.source, copy.from, copy.bytes, (where + " source").c_str());
+  check_range(*copy.target, copy.to, copy.bytes, where.c_str());
+}
+
+MemoryCopy read_copy(const Napi::CallbackInfo& info, const std::string& where) {
+  MemoryCopy copy;
   copy.target = Buffer::memory_of(info.This(), where.c_str());
   copy.source = Buffer::memory_of(info[0], (where + " source").c_str());
   copy.from = read_size(info[1], (where + " source offset").c_str());
   copy.to = read_size(info[2], (where + " offset").c_str());
   copy.bytes = read_size(info[3], (where + " bytes").c_str());
-  check_writable(*copy.target, where.c_str());
-  check_range(*copy.source, copy.from, copy.bytes, (where + " source").c_str());
-  check_range(*copy.target, copy.to, copy.bytes, where.c_str());
+  check_copy(copy, where);
   return copy;
 }
 
 }  // namespace
+
+std::vector<MemoryCopy> read_copies(const Napi::Value& value, const std::string& where) {
+  std::vector<MemoryCopy> copies;
+  if (value.IsUndefined()) return copies;
+  if (!value.IsArray()) wrong_type(where.c_str(), "a list of copies", value);
+  const auto list = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    const Napi::Value each = list[i];
+    if (!each.IsObject()) wrong_type(where.c_str(), "a copy", each);
+    const auto object = each.As<Napi::Object>();
+    MemoryCopy copy;
+    copy.target = Buffer::memory_of(object.Get("target"), (where + " target").c_str());
+    copy.source = Buffer::memory_of(object.Get("source"), (where + " source").c_str());
+    copy.from = read_size(object.Get("from"), (where + " source offset").c_str());
+    copy.to = read_size(object.Get("to"), (where + " offset").c_str());
+    copy.bytes = read_size(object.Get("bytes"), (where + " bytes").c_str());
+    check_copy(copy, where);
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
 
 Napi::Function Buffer::define(Napi::Env env) {
   return DefineClass(env, "NativeBuffer",

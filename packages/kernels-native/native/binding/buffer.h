@@ -3,6 +3,8 @@
 #include <napi.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "../core/memory.h"
 
@@ -39,5 +41,9 @@ class Buffer : public Napi::ObjectWrap<Buffer> {
   std::shared_ptr<Memory> memory_;
   std::shared_ptr<Janitor> janitor_;
 };
+
+/** Copies from buffer to buffer, each `{target, to, source, from, bytes}`; none where `value` is undefined. Throws Error for anything else,
+ *  and for ranges outside of a buffer. */
+std::vector<MemoryCopy> read_copies(const Napi::Value& value, const std::string& where);
 
 }  // namespace vd::binding

@@ -223,11 +223,12 @@ std::shared_ptr<ProgramHandle> ProgramObject::handle_of(const Napi::Value& value
 Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
   auto handle = handle_of(info.This());
   const bool time_rows = read_bool(info[0], "run timing");
+  auto copies = read_copies(info[1], "run copies");
   if (handle->running.exchange(true)) throw Error(ErrorCode::unsupported, "run", "one run of a program at a time", "a second one");
   handle->program->arm();
   // Let go with the work itself, when its promise has been settled: to JavaScript a run lasts until then.
   auto release = std::shared_ptr<void>(nullptr, [handle](void*) { handle->running.store(false); });
-  auto work = [handle, time_rows, release]() { return handle->program->run(time_rows); };
+  auto work = [handle, time_rows, copies = std::move(copies), release]() { return handle->program->run(time_rows, copies); };
   return PromiseWorker<RunTimes>::start(info.Env(), std::move(work), times_to_js);
 }
 

@@ -52,6 +52,13 @@ class Memory {
   std::atomic<uint64_t> version_{0};
 };
 
+/** Bytes of one memory that are copied to another; the caller checks that they lie inside both. */
+struct MemoryCopy {
+  std::shared_ptr<Memory> target, source;
+  size_t from = 0, to = 0, bytes = 0;
+  void run() const { target->copy(to, *source, from, bytes); }
+};
+
 /** Zeroed pages of the operating system, so untouched parts cost nothing. Throws Error(memory). */
 std::shared_ptr<Memory> allocate_host(size_t bytes);
 

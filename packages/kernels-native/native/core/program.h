@@ -64,7 +64,8 @@ struct CompileOptions {
 class Program {
  public:
   virtual ~Program() = default;
-  virtual RunTimes run(bool time_rows) = 0;
+  /** first: what is copied before the first row, from memory of this or another device or the host; whoever wrote that has ended. */
+  virtual RunTimes run(bool time_rows, const std::vector<MemoryCopy>& first) = 0;
   virtual const ProgramInfo& info() const = 0;
   /** Forgets an earlier cancel. The thread that asks for a run calls it, so that a cancel before the run starts counts. */
   void arm() { cancelled_.store(false, std::memory_order_relaxed); }

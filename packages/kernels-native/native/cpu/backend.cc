@@ -84,13 +84,14 @@ class CpuProgram final : public Program {
     info_.packed_bytes = state_->cache.bytes();
   }
 
-  RunTimes run(bool time_rows) override {
+  RunTimes run(bool time_rows, const std::vector<MemoryCopy>& first) override {
     const std::lock_guard lock(state_->busy);
     const Scratch scratch{[](const Scratch& s, int worker) { return static_cast<CpuProgram*>(s.owner)->block(worker); }, this,
                           shared_ ? shared_->data() : nullptr};
     RunTimes times;
     if (time_rows) times.row_us.reserve(rows_.size());
     const auto start = Clock::now();
+    for (const MemoryCopy& copy : first) copy.run();
     for (const auto& row : rows_) {
       if (cancelled_.load(std::memory_order_relaxed)) throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
       const driver::nvtx::Range range(row.name);

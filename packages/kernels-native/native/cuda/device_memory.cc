@@ -48,14 +48,17 @@ void DeviceMemory::copy(size_t offset, const vd::Memory& source, size_t from, si
     return transfer_->upload_directly(block_.address() + offset, source.data() + from, bytes);
   }
   if (source.on_host()) return write(offset, source.data() + from, bytes);
-  const auto& other = static_cast<const DeviceMemory&>(source);
-  if (&other == this && offset < from + bytes && from < offset + bytes)
-    throw Error(ErrorCode::layout, "copyFrom", "ranges of device memory that do not overlap", "overlapping ones");
   const auto guard = transfer_->lock();
   context_->enter("copyFrom");
-  changed();
-  transfer_->copy(block_.address() + offset, other.block_.address() + from, bytes, other.context());
+  queue_copy(transfer_->stream(), offset, static_cast<const DeviceMemory&>(source), from, bytes);
   transfer_->finish("copyFrom");
+}
+
+void DeviceMemory::queue_copy(const Stream& stream, size_t offset, const DeviceMemory& source, size_t from, size_t bytes) {
+  if (&source == this && offset < from + bytes && from < offset + bytes)
+    throw Error(ErrorCode::layout, "copyFrom", "ranges of device memory that do not overlap", "overlapping ones");
+  changed();
+  stream.copy(block_.address() + offset, source.block_.address() + from, bytes, source.context());
 }
 
 }  // namespace vd::cuda

@@ -37,6 +37,8 @@ class DeviceMemory final : public vd::Memory {
   void read_in_blocks(size_t offset, size_t bytes, size_t unit, const TakeBlock& take) const override;
   void fill(size_t offset, int value, size_t bytes) override;
   void copy(size_t offset, const vd::Memory& source, size_t from, size_t bytes) override;
+  /** Queues a copy of a range of other device memory, this device's or another's; what follows on the stream waits for it. */
+  void queue_copy(const Stream& stream, size_t offset, const DeviceMemory& source, size_t from, size_t bytes);
   /** Reads into page-locked memory, without staging. */
   void read_directly(size_t offset, std::byte* target, size_t bytes) const;
   const Context& context() const { return *context_; }

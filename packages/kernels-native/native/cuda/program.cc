@@ -69,6 +69,20 @@ void CudaProgram::check_offsets() const {
   }
 }
 
+/** The rows wait for them on the stream, not this thread. */
+void CudaProgram::queue_copies(const std::vector<MemoryCopy>& copies) {
+  for (const MemoryCopy& copy : copies) {
+    if (copy.target->on_host() || copy.source->on_host()) {
+      copy.run();
+      continue;
+    }
+    auto& target = static_cast<DeviceMemory&>(*copy.target);
+    if (&target.context() != device_.context.get())
+      throw Error(ErrorCode::layout, "run", "copies to memory of this device", "memory of another one");
+    target.queue_copy(stream_, copy.to, static_cast<const DeviceMemory&>(*copy.source), copy.from, copy.bytes);
+  }
+}
+
 void CudaProgram::launch(size_t index) {
   ReadyRow& row = loaded_.rows[index];
   const driver::nvtx::Range range(row.name);
@@ -123,12 +137,13 @@ void CudaProgram::replay() {
   launched_ = loaded_.rows.size();
 }
 
-RunTimes CudaProgram::run(bool time_rows) {
+RunTimes CudaProgram::run(bool time_rows, const std::vector<MemoryCopy>& first) {
   device_.context->enter("run");
   check_offsets();
   RunTimes times;
   const auto start = Clock::now();
   try {
+    queue_copies(first);
     if (time_rows) {
       times.row_us = launch_timed();
     } else {

@@ -14,7 +14,7 @@ class CudaProgram final : public Program {
   /** Chooses a variant for each row, loads them and, if asked for, records them as one graph. Throws Error. */
   CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options);
   ~CudaProgram() override;
-  RunTimes run(bool time_rows) override;
+  RunTimes run(bool time_rows, const std::vector<MemoryCopy>& first) override;
   const ProgramInfo& info() const override { return info_; }
 
  private:
@@ -27,6 +27,7 @@ class CudaProgram final : public Program {
   };
   void note_offsets(const std::vector<Row>& rows);
   void check_offsets() const;
+  void queue_copies(const std::vector<MemoryCopy>& copies);
   void launch(size_t row);
   void stop_if_cancelled();
   void launch_all(bool may_cancel);

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "../driver/peers.h"
+
 namespace vd::cuda {
 namespace {
 
@@ -30,6 +32,15 @@ Stream::~Stream() {
 
 void Stream::wait_for(const Event& event) const {
   context_->check(context_->api().stream_wait_event(handle_, event.handle(), 0), "stream");
+}
+
+void Stream::copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from) const {
+  const driver::Api& api = context_->api();
+  if (from.handle() == context_->handle()) return context_->check(api.copy_on_device(target, source, bytes, handle_), "copy");
+  // The driver would report the other device's loss as if it were this one's.
+  if (from.lost()) throw Error(ErrorCode::driver, "copy", "a working device to copy from", "one that was lost");
+  driver::reach_peer(from.handle());
+  context_->check(api.copy_to_peer(target, context_->handle(), source, from.handle(), bytes, handle_), "copy");
 }
 
 Event::Event(std::shared_ptr<Context> context, bool timing) : context_(std::move(context)) {

@@ -19,6 +19,8 @@ class Stream {
   Context& context() const { return *context_; }
   /** Lets what is queued from now on wait until `event`, as it was last recorded, is reached. Throws Error(driver). */
   void wait_for(const class Event& event) const;
+  /** Queues a copy to the stream's device, from there or from that of `from`. Throws Error(driver). */
+  void copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from) const;
 
  private:
   std::shared_ptr<Context> context_;

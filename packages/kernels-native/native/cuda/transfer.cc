@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "../core/touch_pages.h"
-#include "../driver/peers.h"
 
 namespace vd::cuda {
 
@@ -152,15 +151,6 @@ void Transfer::download_directly(std::byte* target, driver::DevicePtr source, si
 
 void Transfer::fill(driver::DevicePtr target, int value, size_t bytes) {
   context_->check(context_->api().fill_bytes(target, static_cast<unsigned char>(value), bytes, stream_.handle()), "fill");
-}
-
-void Transfer::copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from) {
-  const driver::Api& api = context_->api();
-  if (from.handle() == context_->handle()) return context_->check(api.copy_on_device(target, source, bytes, stream_.handle()), "copy");
-  // The driver would report the other device's loss as if it were this one's.
-  if (from.lost()) throw Error(ErrorCode::driver, "copy", "a working device to copy from", "one that was lost");
-  driver::reach_peer(from.handle());
-  context_->check(api.copy_to_peer(target, context_->handle(), source, from.handle(), bytes, stream_.handle()), "copy");
 }
 
 void Transfer::finish(const std::string& where) {

@@ -61,8 +61,6 @@ class Transfer {
   /** Copies from the device to page-locked memory; as `upload_directly`. */
   void download_directly(std::byte* target, driver::DevicePtr source, size_t bytes);
   void fill(driver::DevicePtr target, int value, size_t bytes);
-  /** Queues a copy between devices or on one. */
-  void copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from);
   /** Waits for everything queued. */
   void finish(const std::string& where);
 

@@ -50,14 +50,15 @@ export interface PartBytes {
 
 /** Returns what a part takes of its device. */
 export async function bytesOfPart(part: DecodePart, { layouts, options }: PartsContext): Promise<PartBytes> {
-  const layoutOf = (stage: VaeStage) => layouts.inSlices(stage, options.signal);
+  // Known also of layouts that were let go of because they do not fit: the next generation does not record them again.
+  const memoryOf = (stage: VaeStage) => layouts.memoryOf(stage, options.signal);
   let [ioBytes, weightBytes] = [0, 0];
   for (const { stage } of part.steps) {
-    const { memory } = await layoutOf(stage);
+    const memory = await memoryOf(stage);
     ioBytes += memory.ioBytes;
     weightBytes += memory.weightBytes;
   }
-  return { ownBytes: part.block.bytes + (await partArenaBytes(part, layoutOf)) + ioBytes, weightBytes };
+  return { ownBytes: part.block.bytes + (await partArenaBytes(part, memoryOf)) + ioBytes, weightBytes };
 }
 
 /** All frames of a run, half of them, a quarter and so on. */

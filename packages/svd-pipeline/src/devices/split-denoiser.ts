@@ -73,20 +73,21 @@ export class SplitDenoiser implements DenoisingPlan {
   readonly readBytes = (name: string): Promise<Uint8Array> => this.plans[0]!.both!.readBytes(name);
 
   async run({ signal }: RunOptions): Promise<void> {
-    await this.atOnce(({ row }, _, stop) => row.run({ signal: stop }), signal ?? undefined);
     await this.atOnce(async ({ row, both }, index, stop) => {
+      const copies = this.steps ? [row.copyOf("input", both!, inputName(index))] : [];
+      await row.run({ signal: stop, copies });
+    }, signal ?? undefined);
+    await this.atOnce(async ({ both }, _, stop) => {
       if (!both) return;
-      await Promise.all(this.plans.map((from, i) => both.copyFrom(predictionName(i), from.row, "prediction")));
-      await both.run({ signal: stop });
-      if (this.steps) await row.copyFrom("input", both, inputName(index));
+      const copies = this.plans.map(({ row }, i) => both.copyOf(predictionName(i), row, "prediction"));
+      await both.run({ signal: stop, copies });
     }, signal ?? undefined);
   }
 
   /** Sets the states from which the next call starts. start: for each row's device a plan of `startStage` that has run. */
   async begin(index: number, start: Plan): Promise<void> {
-    const { row, both } = this.plans[index]!;
+    const { both } = this.plans[index]!;
     await both!.copyFrom("x", start, "x");
     await both!.copyFrom("input", start, "input");
-    await row.copyFrom("input", both!, inputName(index));
   }
 }

@@ -1,4 +1,4 @@
-import { frameChunks, observed, runInSlices } from "@vd/tensor";
+import { frameChunks, observed, type Plan, packedBytes, runInSlices } from "@vd/tensor";
 import {
   type DecodePieces,
   decodeInTiles,
@@ -7,6 +7,7 @@ import {
   joinedFrames,
   smallerPieces,
   type TileChoice,
+  touchedBytes,
   type VaeStage,
 } from "@vd/vae-opt";
 import { decodeOnDevices } from "../devices/decode-on-devices";
@@ -15,7 +16,6 @@ import { isOutOfMemory } from "../stages/out-of-memory";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
 import { memoryAdvice } from "./memory-advice";
-import { memoryForOutput } from "./result-memory";
 import type { GenerationState } from "./resume/generation-state";
 import type { DecodedFrames } from "./video";
 
@@ -98,6 +98,12 @@ async function besides<T>(running: Promise<unknown>, body: () => T): Promise<T> 
   await Promise.allSettled([running, made]);
   await running;
   return made;
+}
+
+/** Memory of the machine for an output, which comes while the plan runs. */
+function memoryForOutput(plan: Plan, name: string): Uint8Array<ArrayBuffer> {
+  const { dims, dtype } = plan.layout.graph.outputs.get(name)!;
+  return touchedBytes(packedBytes(dims, dtype));
 }
 
 function decodePieces(

@@ -1,4 +1,4 @@
-import { type Device, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import { type BufferCopy, type Device, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { packedBytes, requireTensor, type Storage, type Tensor } from "../tensor";
 
@@ -128,13 +128,18 @@ export class SharedBlock {
   }
 }
 
-/** Copies a packed range of one block's tensor to that of another block, which may be another device's. */
-export async function copyTensor(to: Tensor, from: Tensor): Promise<void> {
-  requireTensor("copyTensor to", to);
-  requireTensor("copyTensor from", from);
+/**
+ * Returns the copy of a packed range of one block's tensor to that of another block, which may be another device's, for a run to begin with.
+ *
+ * @throws VdError `shape` where they differ or lie in no block
+ */
+export function tensorCopy(to: Tensor, from: Tensor): BufferCopy {
+  requireTensor("tensorCopy to", to);
+  requireTensor("tensorCopy from", from);
   const [target, source] = [to.storage.place, from.storage.place];
-  if (!target || !source || packedBytes(to.dims, to.dtype) !== packedBytes(from.dims, from.dtype))
-    throw new VdError({ code: "shape", where: "copyTensor", expected: `${to.dims} of a block`, got: `${from.dims}` });
+  const bytes = packedBytes(to.dims, to.dtype);
+  if (!target || !source || bytes !== packedBytes(from.dims, from.dtype))
+    throw new VdError({ code: "shape", where: "tensorCopy", expected: `${to.dims} of a block`, got: `${from.dims}` });
   const [start, end] = [source.byteOffset + from.byteOffset, target.byteOffset + to.byteOffset];
-  await target.buffer.copyFrom(source.buffer, start, end, packedBytes(to.dims, to.dtype));
+  return { target: target.buffer, to: end, source: source.buffer, from: start, bytes };
 }

@@ -4,6 +4,7 @@ export * from "./clip-layer";
 export * from "./conv";
 export * from "./embedding";
 export * from "./feed-forward";
+export * from "./joined-stats";
 export * from "./limits";
 export * from "./linear";
 export * from "./module";

@@ -1,4 +1,5 @@
 import {
+  type BufferCopy,
   type CompileOptions,
   cancelledError,
   type Device,
@@ -67,6 +68,9 @@ export interface RunOptions {
   signal?: AbortSignal | undefined;
   /** Measure every row. Default: whether the plan has an observer. */
   timing?: boolean;
+  /** Made before the first row, on a GPU without the host in between: from a plan of this or another device, of which no run is under way that
+   *  writes there. */
+  copies?: readonly BufferCopy[] | undefined;
 }
 
 /** A plan that has no memory of its device yet. */
@@ -285,6 +289,16 @@ export class Plan {
   }
 
   /** What a copy of another plan's tensor moves, and where to. */
+  /**
+   * Returns what {@link copyFrom} copies, for a run to begin with.
+   *
+   * @throws VdError as {@link copyFrom}
+   */
+  copyOf(name: string, source: Plan, from: string): BufferCopy {
+    const { into, outOf, start, end, bytes } = this.copyBetween(name, source, from);
+    return { target: into, to: end, source: outOf, from: start, bytes };
+  }
+
   private copyBetween(name: string, source: Plan, from: string) {
     if (!(source instanceof Plan))
       throw new VdError({
@@ -351,14 +365,14 @@ export class Plan {
     return observed(this.observer, "run", () => this.runRows(options));
   }
 
-  private async runRows({ signal, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
+  private async runRows({ signal, copies, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
     throwIfAborted(signal, "run");
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
     this.underWay++;
     try {
       this.placement.copyIn();
-      const times = await this.program.run({ timing });
+      const times = await this.program.run({ timing, copies });
       this.placement.copyOut();
       throwIfAborted(signal, "run");
       if (timing) this.observer?.planRan(this.observedAs, times);

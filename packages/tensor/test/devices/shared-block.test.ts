@@ -1,6 +1,6 @@
 import { openDevice } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
-import { copyTensor, SharedBlock } from "../../src/devices/shared-block";
+import { SharedBlock, tensorCopy } from "../../src/devices/shared-block";
 import { layoutGraph } from "../../src/plan/layout";
 import { Plan } from "../../src/plan/plan";
 import { clipRange, frameRange } from "../../src/tensor";
@@ -60,12 +60,20 @@ describe("a shared block", () => {
 
   test("gives frames to another block, which may lie on another device", async () => {
     const [from, to] = [new SharedBlock(), new SharedBlock()];
-    const [source, target] = [from.tensor("m", [1, 3, 2], "f32"), to.tensor("m", [1, 2, 2], "f32")];
-    await Promise.all([from.allocate(device), to.allocate(openDevice("cpu", { threads: 1 }))]);
+    const [source, target] = [from.tensor("m", [1, 3, 1, 2], "f32"), to.tensor("m", [1, 2, 1, 2], "f32")];
+    const other = openDevice("cpu", { threads: 1 });
+    await Promise.all([from.allocate(device), to.allocate(other)]);
     from.buffer.writeSync(Float32Array.of(1, 2, 3, 4, 5, 6));
-    await copyTensor(frameRange(target, 1, 2), frameRange(source, 2, 3));
+    const copies = [tensorCopy(frameRange(target, 1, 2), frameRange(source, 2, 3))];
+    const twice = layoutGraph((g) => g.output("y", g.pointwise({ a: target, aScale: 2 })));
+    const plan = await Plan.load(other, twice);
+    await plan.run({ copies });
+    expect([...(await plan.read("y"))]).toEqual([0, 0, 10, 12]);
     expect([...to.buffer.readSync(new Float32Array(4))]).toEqual([0, 0, 5, 6]);
-    expect((await rejection(copyTensor(target, source))).code).toBe("shape");
+    expect(failure(() => tensorCopy(target, source)).code).toBe("shape");
+    const wrong = { ...copies[0]!, bytes: 1 << 20 };
+    expect((await rejection(plan.run({ copies: [wrong] }))).code).toBe("layout");
+    await plan.free();
     await Promise.all([from.free(), to.free()]);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  type BufferCopy,
   type DeviceBuffer,
   type DType,
   FLOATS_32,
@@ -11,18 +12,18 @@ import {
   throwIfAborted,
 } from "@vd/kernels-native";
 import {
-  copyTensor,
   type DeviceTeam,
   frameRange,
   type GraphLayout,
   type Plan,
-  runInSlices,
+  type PlanMemory,
+  packedBytes,
   type TeamMember,
-  type Tensor,
+  tensorCopy,
 } from "@vd/tensor";
-import { joinStatistics } from "../decoding/norm-statistics";
 import type { VaeStage } from "../decoding/stages";
-import { type DecodePart, ownFrames, STATISTICS } from "./decode-part";
+import { touchedBytes } from "../host-memory";
+import { type DecodePart, type Exchange, ownFrames } from "./decode-part";
 
 /** A stage on a device. */
 export interface LoadedPart {
@@ -57,71 +58,81 @@ export interface TeamFrames {
   frames: { dtype: DType; bytes: Uint8Array };
 }
 
-/** The memory and the loaded steps of one device. */
+/** The memory of one device, and its steps, which are loaded one after the other while those before run. */
 interface Held {
   arena: DeviceBuffer | undefined;
-  steps: LoadedPart[];
+  steps: Promise<LoadedPart>[];
 }
 
 /** Returns the bytes of the arena that all steps of a part can share. @throws VdError `attr` for what is no part */
-export async function partArenaBytes(part: DecodePart, layoutOf: TeamDecode["layoutOf"]): Promise<number> {
+export async function partArenaBytes(
+  part: DecodePart,
+  memoryOf: (stage: VaeStage) => Promise<PlanMemory>,
+): Promise<number> {
   requireFields("partArenaBytes part", part, PART);
-  requireArgument("partArenaBytes layoutOf", layoutOf, FUNCTION);
+  requireArgument("partArenaBytes memoryOf", memoryOf, FUNCTION);
   let most = 0;
-  for (const { stage } of part.steps) most = Math.max(most, (await layoutOf(stage)).memory.arenaBytes);
+  for (const { stage } of part.steps) most = Math.max(most, (await memoryOf(stage)).arenaBytes);
   return most;
 }
 
-async function loadPart(job: TeamDecode, member: TeamMember, held: Held, signal: AbortSignal): Promise<void> {
+/** Allocates what the steps of a device share, and begins to load them. */
+async function beginLoading(job: TeamDecode, member: TeamMember, held: Held, stop: AbortSignal): Promise<void> {
   const part = job.parts[member.index]!;
-  const arenaBytes = await partArenaBytes(part, job.layoutOf);
+  const arenaBytes = await partArenaBytes(part, async (stage) => (await job.layoutOf(stage)).memory);
   await part.block.allocate(member.device);
-  held.arena = await member.device.allocate(Math.max(arenaBytes, 1), { cleared: false });
+  const arena = await member.device.allocate(Math.max(arenaBytes, 1), { cleared: false });
+  held.arena = arena;
+  let before: Promise<unknown> = Promise.resolve();
   for (const { stage } of part.steps) {
-    throwIfAborted(signal, "decode");
-    held.steps.push(await job.load(member, stage, held.arena));
+    const loading = before.then(() => {
+      throwIfAborted(stop, "decode");
+      return job.load(member, stage, arena);
+    });
+    // Whoever runs the step hears of it.
+    loading.catch(() => undefined);
+    held.steps.push(loading);
+    before = loading;
   }
 }
 
 async function release({ block }: DecodePart, { arena, steps }: Held): Promise<void> {
-  for (const step of steps) await step.release();
+  for (const step of await Promise.allSettled(steps)) if (step.status === "fulfilled") await step.value.release();
   await arena?.free();
   await block.free();
 }
 
-/** The frames next to a device's own come from its neighbours' maps. */
-async function takeNeighbours(parts: readonly DecodePart[], index: number, step: number): Promise<void> {
-  const mapOf = (i: number): Tensor => parts[i]!.steps[step]!.exchange!.map;
-  const [map, run] = [mapOf(index), parts[index]!.run];
+const planOf = async ({ steps }: Held, step: number): Promise<Plan> => (await steps[step]!).plan;
+
+/** What a device's step begins with: frames next to its own from its neighbours' maps, and statistics of all devices' frames. */
+function copiesBefore(parts: readonly DecodePart[], index: number, step: number): BufferCopy[] {
+  if (step === 0) return [];
+  const exchangeOf = (i: number): Exchange => parts[i]!.steps[step - 1]!.exchange!;
+  const { run, statistics } = parts[index]!;
+  const { map } = exchangeOf(index);
   const last = map.dims[1]! - 1;
-  const copies: Promise<void>[] = [];
-  const own = (i: number) => ownFrames(mapOf(i), parts[i]!.run);
+  const own = (i: number) => ownFrames(exchangeOf(i).map, parts[i]!.run);
+  const copies: BufferCopy[] = [];
   if (run.neighbours[0]) {
     const before = own(index - 1);
     const numFrames = before.dims[1]!;
-    copies.push(copyTensor(frameRange(map, 0, 1), frameRange(before, numFrames - 1, numFrames)));
+    copies.push(tensorCopy(frameRange(map, 0, 1), frameRange(before, numFrames - 1, numFrames)));
   }
-  if (run.neighbours[1]) copies.push(copyTensor(frameRange(map, last, last + 1), frameRange(own(index + 1), 0, 1)));
-  await Promise.all(copies);
+  if (run.neighbours[1]) copies.push(tensorCopy(frameRange(map, last, last + 1), frameRange(own(index + 1), 0, 1)));
+  for (const [i, { run: from }] of parts.entries()) {
+    const found = exchangeOf(i).statistics;
+    if (found) copies.push(tensorCopy(frameRange(statistics, from.begin, from.end), found));
+  }
+  return copies;
 }
 
-/** Runs a step on all devices, then exchanges what the next one needs. */
-async function runStep(job: TeamDecode, held: readonly Held[], step: number): Promise<void> {
-  const { team, parts, signal } = job;
-  const options = { signal, count: parts.length };
-  const exchange = parts[0]!.steps[step]!.exchange;
-  const found = await team.atOnce(async ({ index }, stop) => {
-    const { plan } = held[index]!.steps[step]!;
-    await plan.run({ signal: stop });
-    return exchange?.eps === undefined ? new Float32Array() : plan.read(STATISTICS);
-  }, options);
-  if (!exchange) return;
-  const weights = found.map((values, i) => ({ values, weight: parts[i]!.run.end - parts[i]!.run.begin }));
-  const joined = exchange.eps === undefined ? undefined : joinStatistics(weights, exchange.eps);
-  await team.atOnce(async ({ index }) => {
-    await takeNeighbours(parts, index, step);
-    if (joined) await held[index]!.steps[step + 1]!.plan.write(STATISTICS, joined);
-  }, options);
+/** Runs a step on all devices. What it takes from others is no longer written by then, and not before all have ended. */
+async function runStep({ team, parts, signal }: TeamDecode, held: readonly Held[], step: number): Promise<void> {
+  const run = async ({ index }: TeamMember, stop: AbortSignal) => {
+    const plan = await planOf(held[index]!, step);
+    await plan.run({ signal: stop, copies: copiesBefore(parts, index, step) });
+  };
+  await team.atOnce(run, { signal, count: parts.length });
 }
 
 /** Writes each device's latents. */
@@ -130,36 +141,59 @@ async function writeLatents({ team, parts, latents, signal }: TeamDecode, held: 
   await team.atOnce(
     async ({ index }) => {
       const { begin, end } = parts[index]!.run;
-      await held[index]!.steps[0]!.plan.write("latents", latents.subarray(begin * perFrame, end * perFrame));
+      const plan = await planOf(held[index]!, 0);
+      await plan.write("latents", latents.subarray(begin * perFrame, end * perFrame));
     },
     { signal, count: parts.length },
   );
 }
 
-function* joinBytes(pieces: readonly Uint8Array[]): Generator<undefined, Uint8Array> {
-  const result = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    result.set(piece, at);
-    at += piece.length;
-    yield;
+/** Where outputs of all frames go, each device's behind that of the one before it. */
+class Results {
+  private readonly memory = new Map<string, Uint8Array<ArrayBuffer>>();
+
+  /** Has the machine's memory come while GPUs compute; CPUs have their own work to do. */
+  constructor(
+    { team }: TeamDecode,
+    private readonly layouts: readonly GraphLayout[],
+  ) {
+    const isCpu = team.members[0]!.device.kind === "cpu";
+    for (const name of ["levels", "frames"]) {
+      const bytes = layouts.reduce((sum, layout) => sum + outputBytes(layout, name), 0);
+      this.memory.set(name, isCpu ? new Uint8Array(bytes) : touchedBytes(bytes));
+    }
   }
-  return result;
+
+  /** Reads a device's frames. */
+  async read(plan: Plan, index: number): Promise<void> {
+    for (const [name, bytes] of this.memory) {
+      const begin = this.layouts.slice(0, index).reduce((sum, layout) => sum + outputBytes(layout, name), 0);
+      await plan.readBytes(name, bytes.subarray(begin, begin + outputBytes(this.layouts[index]!, name)));
+    }
+  }
+
+  get frames(): TeamFrames {
+    const { dtype } = this.layouts[0]!.graph.outputs.get("frames")!;
+    return { levels: this.memory.get("levels")!, frames: { dtype, bytes: this.memory.get("frames")! } };
+  }
 }
 
-async function readFrames({ team, parts, signal }: TeamDecode, held: readonly Held[]): Promise<TeamFrames> {
-  const read = await team.atOnce(
-    async ({ index }) => {
-      const { plan } = held[index]!.steps[parts[index]!.steps.length - 1]!;
-      const [levels, bytes] = [await plan.readBytes("levels"), await plan.readBytes("frames")];
-      return { levels, bytes, dtype: plan.layout.graph.outputs.get("frames")!.dtype };
-    },
-    { signal, count: parts.length },
-  );
-  const slices = { signal, where: "decode" };
-  const levels = await runInSlices(joinBytes(read.map((each) => each.levels)), slices);
-  const bytes = await runInSlices(joinBytes(read.map((each) => each.bytes)), slices);
-  return { levels, frames: { dtype: read[0]!.dtype, bytes } };
+function outputBytes({ graph }: GraphLayout, name: string): number {
+  const { dims, dtype } = graph.outputs.get(name)!;
+  return packedBytes(dims, dtype);
+}
+
+async function runSteps(job: TeamDecode, held: readonly Held[]): Promise<TeamFrames> {
+  const { team, parts, layoutOf, signal } = job;
+  const last = parts[0]!.steps.length - 1;
+  await writeLatents(job, held);
+  const layouts: GraphLayout[] = [];
+  for (const { steps } of parts) layouts.push(await layoutOf(steps[last]!.stage));
+  const results = new Results(job, layouts);
+  for (let step = 0; step <= last; step++) await runStep(job, held, step);
+  const read = async ({ index }: TeamMember) => results.read(await planOf(held[index]!, last), index);
+  await team.atOnce(read, { signal, count: parts.length });
+  return results.frames;
 }
 
 /**
@@ -172,13 +206,14 @@ export async function decodeOnTeam(job: TeamDecode): Promise<TeamFrames> {
   requireFields("decodeOnTeam", job, JOB);
   const { team, parts, signal } = job;
   const held: Held[] = parts.map(() => ({ arena: undefined, steps: [] }));
-  const options = { signal, count: parts.length };
+  const ended = new AbortController();
+  const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
   try {
-    await team.atOnce((member, stop) => loadPart(job, member, held[member.index]!, stop), options);
-    await writeLatents(job, held);
-    for (let step = 0; step < parts[0]!.steps.length; step++) await runStep(job, held, step);
-    return await readFrames(job, held);
+    const begin = (member: TeamMember) => beginLoading(job, member, held[member.index]!, stop);
+    await team.atOnce(begin, { signal, count: parts.length });
+    return await runSteps(job, held);
   } finally {
+    ended.abort();
     // What lies on a device that was lost is gone; the others free theirs.
     await Promise.allSettled(parts.map((part, i) => release(part, held[i]!)));
   }

@@ -1,5 +1,14 @@
 import { COUNT, optional, requireArgument, requireFields } from "@vd/kernels-native";
-import { frameChunks, frameRange, type Graph, NUM_GROUPS, type Pausable, SharedBlock, type Tensor } from "@vd/tensor";
+import {
+  frameChunks,
+  frameRange,
+  type Graph,
+  joinedStatistics,
+  NUM_GROUPS,
+  type Pausable,
+  SharedBlock,
+  type Tensor,
+} from "@vd/tensor";
 import { type MapSize, mapBytes } from "../decoding/host-map";
 import { blockMaps } from "../decoding/pieces";
 import {
@@ -14,15 +23,12 @@ import type { DecoderBlock } from "../temporal-decoder/decoder";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { FRAME_RUN, type FrameRun } from "./frame-runs";
 
-/** Input and output of stages: what a norm over the whole clip is told, and what a device found of its own frames, [1,1,groups,2]. */
-export const STATISTICS = "statistics";
-
-/** What neighbours tell each other after a step. */
+/** What devices tell each other after a step. */
 export interface Exchange {
   /** Frames of the device's run, with a place before and behind them for the neighbours' frames: [1,f,H,W,C]. */
   map: Tensor;
-  /** Of the norm whose statistics over all runs the next step needs; undefined where it has none. */
-  eps: number | undefined;
+  /** Of each frame of the run, for the norm over all runs that the next step begins with: [1,f,groups,2]; undefined where it has none. */
+  statistics: Tensor | undefined;
 }
 
 /** A part of the work on one run of frames that needs nothing from other devices. */
@@ -35,8 +41,10 @@ export interface PartStep {
 /** The work of one device in a decode that several share. */
 export interface DecodePart {
   run: FrameRun;
-  /** Maps that outlive a step, in the device's memory. */
+  /** What outlives a step, in the device's memory. */
   block: SharedBlock;
+  /** Where each step but the first is told the statistics of all frames, [1,F,groups,2]; it writes over them. */
+  statistics: Tensor;
   steps: readonly PartStep[];
 }
 
@@ -77,34 +85,47 @@ function* spatially(
   }
 }
 
-function measure(g: Graph, name: string, x: Tensor, eps: number): void {
-  g.output(STATISTICS, g.groupNormStats({ name: `${name}.statistics`, x, groups: NUM_GROUPS, eps, joinFrames: true }));
+/** Statistics of the run's frames of a map, of all runs' frames where `numFrames` says how many those are; `name` tells places apart. */
+function statisticsIn({ run, block }: PartContext, name: string, numFrames = lengthOf(run)): Tensor {
+  return block.tensor(`${name} statistics`, [1, numFrames, NUM_GROUPS, 2], "f32");
+}
+
+const statisticsOfAll = (context: PartContext): Tensor => statisticsIn(context, "all", context.shape.numFrames);
+
+/** Records the statistics of the run's frames of what was made, for the others. */
+function measure(g: Graph, name: string, { map, statistics: out }: Exchange, { run, eps }: FrameRunNorm): void {
+  g.groupNormStats({ name: `${name}.statistics`, x: ownFrames(map, run), groups: NUM_GROUPS, eps, out });
+}
+
+/** A norm over frames of which a device has some. */
+interface FrameRunNorm {
+  run: FrameRun;
+  eps: number;
 }
 
 /** Records the half of a block, or of the end, that sees whole pictures: of x into the map that is exchanged next. */
 function* spatialPart(g: Graph, context: PartContext, block: number, x: Tensor): Pausable<void> {
   const { vae, run } = context;
   const decoder = vae.blocks[block];
-  const out = ownFrames(spatialExchange(context, block).map, run);
-  yield* spatially(g, context, (decoder ?? vae.end).spatial, [x, out]);
-  if (decoder) measure(g, decoder.name, out, decoder.temporalEps);
+  const exchange = spatialExchange(context, block);
+  yield* spatially(g, context, (decoder ?? vae.end).spatial, [x, ownFrames(exchange.map, run)]);
+  if (decoder) measure(g, decoder.name, exchange, { run, eps: decoder.temporalEps });
 }
 
 /** What follows on a block's first half, or on the end's. */
 function spatialExchange(context: PartContext, block: number): Exchange {
   const { vae, shape } = context;
   const { made } = blockMaps(vae, shape)[block]!;
-  return { map: mapIn(context, "map", made), eps: vae.blocks[block]?.temporalEps };
+  const statistics = vae.blocks[block] && statisticsIn(context, "map");
+  return { map: mapIn(context, "map", made), statistics };
 }
 
 /** What follows on the first half of a block's half that sees all frames. */
 function temporalExchange(context: PartContext, block: number): Exchange {
   const { vae, shape } = context;
   const { made } = blockMaps(vae, shape)[block]!;
-  return { map: mapIn(context, "half", made), eps: vae.blocks[block]!.temporalEps };
+  return { map: mapIn(context, "half", made), statistics: statisticsIn(context, "half") };
 }
-
-const statisticsInput = (g: Graph): Tensor => g.input(STATISTICS, [1, 1, NUM_GROUPS, 2], "f32");
 
 function stageOf(context: PartContext, step: string, build: (g: Graph) => Pausable<void>): VaeStage {
   const { shape, run, chunkFrames } = context;
@@ -127,29 +148,31 @@ function firstStep(context: PartContext): PartStep {
   return { stage, exchange: spatialExchange(context, 0) };
 }
 
-/** The first norm and convolution over frames of a block: `statistics` of the map → the half-way map. */
+/** The first norm and convolution over frames of a block: of the map → the half-way map. */
 function middleStep(context: PartContext, block: number): PartStep {
   const { vae, run } = context;
   const decoder = vae.blocks[block]!;
   const [taken, exchange] = [spatialExchange(context, block), temporalExchange(context, block)];
   const stage = stageOf(context, `${block} middle`, function* (g) {
-    const out = ownFrames(exchange.map, run);
-    const call = { stats: statisticsInput(g), neighbours: run.neighbours, out };
+    const stats = joinedStatistics(g, decoder.name, statisticsOfAll(context), decoder.temporalEps);
+    const call = { stats, neighbours: run.neighbours, out: ownFrames(exchange.map, run) };
     decoder.temporalHalves[0](g, taken.map, call);
-    measure(g, `${decoder.name}.middle`, out, decoder.temporalEps);
+    measure(g, `${decoder.name}.middle`, exchange, { run, eps: decoder.temporalEps });
     yield;
   });
   return { stage, exchange };
 }
 
-/** The second norm and convolution over frames of a block, then what sees whole pictures of the next one: `statistics` of the half-way
- *  map → the next block's map. */
+/** The second norm and convolution over frames of a block, then what sees whole pictures of the next one: of the half-way map → the next
+ *  block's map. */
 function nextStep(context: PartContext, block: number): PartStep {
   const { vae, run } = context;
   const [first, half] = [spatialExchange(context, block), temporalExchange(context, block)];
   const stage = stageOf(context, `${block} end`, function* (g) {
-    const call = { stats: statisticsInput(g), neighbours: run.neighbours, residual: ownFrames(first.map, run) };
-    const x = vae.blocks[block]!.temporalHalves[1](g, half.map, call);
+    const { name, temporalEps, temporalHalves } = vae.blocks[block]!;
+    const stats = joinedStatistics(g, `${name}.middle`, statisticsOfAll(context), temporalEps);
+    const call = { stats, neighbours: run.neighbours, residual: ownFrames(first.map, run) };
+    const x = temporalHalves[1](g, half.map, call);
     yield;
     yield* spatialPart(g, context, block + 1, x);
   });
@@ -182,7 +205,7 @@ export function decodePart(vae: TemporalVae, shape: DecodeShape, run: FrameRun, 
   const block = new SharedBlock();
   const context = { vae, shape, run, block, chunkFrames: Math.min(chunkFrames ?? lengthOf(run), lengthOf(run)) };
   const steps = vae.blocks.flatMap((_, i) => [middleStep(context, i), nextStep(context, i)]);
-  return { run, block, steps: [firstStep(context), ...steps, lastStep(context)] };
+  return { run, block, statistics: statisticsOfAll(context), steps: [firstStep(context), ...steps, lastStep(context)] };
 }
 
 /** Returns the bytes that a device takes from its neighbours in a decode: a frame of each map from each of them.
