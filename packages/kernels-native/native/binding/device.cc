@@ -1,6 +1,8 @@
 #include "device.h"
 
+#include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "../core/validate.h"
@@ -69,6 +71,22 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   const Napi::Value variants = from.Get("variants");
   if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
   return options;
+}
+
+/** What tells rows from others but for where their memory lies. */
+std::string key_of_rows(const std::vector<double>& words, const std::vector<std::string>& names, const std::vector<BufferBinding>& buffers) {
+  std::string key;
+  const auto append = [&key](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (const double word : words) append(word);
+  for (const std::string& name : names) key.append(name).push_back('\0');
+  for (const BufferBinding& binding : buffers) {
+    const auto same = std::find_if(buffers.begin(), buffers.end(), [&](const BufferBinding& each) { return each.memory == binding.memory; });
+    append(same - buffers.begin());
+    append(binding.memory->bytes());
+    append(binding.memory->on_host());
+    append(binding.constant);
+  }
+  return key;
 }
 
 void check_variants(const CompileOptions& options, size_t num_rows) {
@@ -178,8 +196,9 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
   auto words = read_words(info[0]);
   auto names = read_strings(info[1], "compile names");
   auto buffers = read_buffers(info[2]);
-  const CompileOptions options = read_compile_options(info[3]);
-  auto work = [device, options, words = std::move(words), names = std::move(names), buffers = std::move(buffers)]() {
+  auto work = [device, options = read_compile_options(info[3]), words = std::move(words), names = std::move(names),
+               buffers = std::move(buffers)]() mutable {
+    options.rowsKey = key_of_rows(words, names, buffers);
     auto handle = std::make_shared<ProgramHandle>();
     std::vector<Row> rows = decode_rows(words, names, buffers);
     check_variants(options, rows.size());
@@ -222,13 +241,16 @@ std::shared_ptr<ProgramHandle> ProgramObject::handle_of(const Napi::Value& value
 
 Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
   auto handle = handle_of(info.This());
-  const bool time_rows = read_bool(info[0], "run timing");
-  auto copies = read_copies(info[1], "run copies");
-  if (handle->running.exchange(true)) throw Error(ErrorCode::unsupported, "run", "one run of a program at a time", "a second one");
+  RunRequest request{read_bool(info[0], "run timing"), read_copies(info[1], "run copies")};
+  const bool queues = handle->program->queues_runs();
+  if (handle->running.load() >= (queues ? 2 : 1))
+    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time", "another one");
+  ++handle->running;
+  request.number = handle->requested++;
   handle->program->arm();
   // Let go with the work itself, when its promise has been settled: to JavaScript a run lasts until then.
-  auto release = std::shared_ptr<void>(nullptr, [handle](void*) { handle->running.store(false); });
-  auto work = [handle, time_rows, copies = std::move(copies), release]() { return handle->program->run(time_rows, copies); };
+  auto release = std::shared_ptr<void>(nullptr, [handle](void*) { --handle->running; });
+  auto work = [handle, request = std::move(request), release]() { return handle->program->run(request); };
   return PromiseWorker<RunTimes>::start(info.Env(), std::move(work), times_to_js);
 }
 

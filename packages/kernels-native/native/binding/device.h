@@ -28,7 +28,10 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
 /** A program shared between its JavaScript object and a run on a worker. */
 struct ProgramHandle {
   std::unique_ptr<Program> program;
-  std::atomic<bool> running{false};
+  /** Runs that were asked for and have not ended. */
+  std::atomic<int> running{0};
+  /** Runs that were asked for. */
+  uint64_t requested = 0;
 };
 
 class ProgramObject : public Napi::ObjectWrap<ProgramObject> {

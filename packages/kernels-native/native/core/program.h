@@ -51,6 +51,8 @@ struct CompileOptions {
   bool capture = false;
   /** Per row: the variant wanted; an empty text, one that the row cannot have, or an empty list leave it to the backend. */
   std::vector<std::string> variants;
+  /** The same for rows whose variants may be the same: all of them but where their memory lies. Empty: unknown. */
+  std::string rowsKey;
   /** Also find out why rows cannot have other variants, where the backend has several. */
   bool explain = false;
   /** Each result's bits follow from what it is computed of, not from how many there are. The CPU always keeps that. */
@@ -60,12 +62,22 @@ struct CompileOptions {
   size_t streamBytes = 0;
 };
 
-/** One run at a time; the rows before a failure or a cancel have been computed. */
+/** What a run is asked for. */
+struct RunRequest {
+  bool timeRows = false;
+  /** What is copied before the first row, from memory of this or another device or the host; whoever wrote that has ended. */
+  std::vector<MemoryCopy> copies;
+  /** How many runs were asked for before, in the order in which they begin. */
+  uint64_t number = 0;
+};
+
+/** One run at a time, but where runs queue; the rows before a failure or a cancel have been computed. */
 class Program {
  public:
   virtual ~Program() = default;
-  /** first: what is copied before the first row, from memory of this or another device or the host; whoever wrote that has ended. */
-  virtual RunTimes run(bool time_rows, const std::vector<MemoryCopy>& first) = 0;
+  virtual RunTimes run(const RunRequest& request) = 0;
+  /** Whether a run may be asked for while the one before it is under way. */
+  virtual bool queues_runs() const { return false; }
   virtual const ProgramInfo& info() const = 0;
   /** Forgets an earlier cancel. The thread that asks for a run calls it, so that a cancel before the run starts counts. */
   void arm() { cancelled_.store(false, std::memory_order_relaxed); }

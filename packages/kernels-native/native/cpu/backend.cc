@@ -84,21 +84,21 @@ class CpuProgram final : public Program {
     info_.packed_bytes = state_->cache.bytes();
   }
 
-  RunTimes run(bool time_rows, const std::vector<MemoryCopy>& first) override {
+  RunTimes run(const RunRequest& request) override {
     const std::lock_guard lock(state_->busy);
     const Scratch scratch{[](const Scratch& s, int worker) { return static_cast<CpuProgram*>(s.owner)->block(worker); }, this,
                           shared_ ? shared_->data() : nullptr};
     RunTimes times;
-    if (time_rows) times.row_us.reserve(rows_.size());
+    if (request.timeRows) times.row_us.reserve(rows_.size());
     const auto start = Clock::now();
-    for (const MemoryCopy& copy : first) copy.run();
+    for (const MemoryCopy& copy : request.copies) copy.run();
     for (const auto& row : rows_) {
       if (cancelled_.load(std::memory_order_relaxed)) throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
       const driver::nvtx::Range range(row.name);
       const auto row_start = Clock::now();
       for (const Offsets& o : row.offsets) check_offsets({o.tensor.as<int32_t>(), static_cast<size_t>(o.tensor.count())}, o.limit, o.where);
       row.prepared->run(state_->pool, scratch);
-      if (time_rows) times.row_us.push_back(since_us(row_start));
+      if (request.timeRows) times.row_us.push_back(since_us(row_start));
     }
     times.total_us = since_us(start);
     return times;

@@ -2,6 +2,7 @@
 
 #include "locked_memory.h"
 #include "program.h"
+#include "variant_choice.h"
 
 namespace vd::cuda {
 namespace {
@@ -56,7 +57,8 @@ class CudaDevice final : public Device {
       return alive && alive->release_unused();
     });
     auto transfer = std::make_shared<Transfer>(context);
-    current_ = {std::move(context), std::move(transfer), std::move(residency), std::make_shared<PinnedWeights>()};
+    current_ = {std::move(context), std::move(transfer), std::move(residency), std::make_shared<PinnedWeights>(),
+                std::make_shared<KnownChoices>()};
   }
 
   /** The parts of the device, which opens at the first use and again after it was lost. */

@@ -16,9 +16,10 @@ bool is_transform(const Pack& pack) { return pack.kind == static_cast<int>(devic
 
 class Loader {
  public:
-  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
-         const std::vector<BufferBinding>& buffers, size_t streamBytes)
-      : device_(device), chosen_(std::move(rows)), standIns_(standIns), buffers_(buffers), addresses_(standIns.size(), 0) {
+  Loader(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, size_t streamBytes)
+      : device_(device), chosen_(rows), standIns_(standIns), addresses_(standIns.size(), 0) {
+    for (size_t i = 0; i < standIns.size(); ++i)
+      if (standIns.on_device(i)) addresses_[i] = reinterpret_cast<uint64_t>(standIns.range(i).memory->data());
     if (streamBytes > 0) plan_streaming(streamBytes);
   }
 
@@ -147,7 +148,7 @@ class Loader {
     });
   }
 
-  void add(ChosenRow& row, size_t index) {
+  void add(const ChosenRow& row, size_t index) {
     BaseAddresses bases{workspace_, {}, [this, index](uint64_t word) { return resolve_in(index, word); }};
     ReadyRow ready{row.name, row.variant.name, {}};
     for (const Pack& pack : row.variant.packs) {
@@ -177,9 +178,12 @@ class Loader {
     const int number = static_cast<int>(bases.packs.size()) - 1;
     if (reference)
       if (const auto streamed = streamed_address(index, reference->index, number)) return *streamed;
-    const Range range = reference ? standIns_.range(reference->index) : range_on_device(pack.source, row);
-    const Form form{pack.kind, pack.targetType, pack.bytes, reference ? reference->offset : 0, is_transform(pack)};
-    const auto operand = reference ? std::optional(reference->index) : std::nullopt;
+    if (!reference) throw Error(ErrorCode::internal, row, "a source inside the program's buffers", "an address outside");
+    const Range& whole = standIns_.range(reference->index);
+    const bool isHere = standIns_.on_device(reference->index);
+    const Range range = isHere ? Range{whole.memory, reference->offset, 0} : whole;
+    const Form form{pack.kind, pack.targetType, pack.bytes, isHere ? 0 : reference->offset, is_transform(pack)};
+    const auto operand = isHere ? std::nullopt : std::optional(reference->index);
     const auto make = [&](DeviceBlock& block) {
       if (form.transformed && operand) keep_source(*operand);
       run_pack(pack, operand, {number, block.address()}, row);
@@ -233,17 +237,9 @@ class Loader {
     return least;
   }
 
-  Range range_on_device(const void* address, const std::string& row) const {
-    const BufferBinding* binding = binding_of(buffers_, address);
-    if (binding == nullptr) throw Error(ErrorCode::internal, row, "a source inside the program's buffers", "an address outside");
-    const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - binding->memory->data());
-    return {binding->memory, offset, 0};
-  }
-
   const LoadContext& device_;
-  std::vector<ChosenRow> chosen_;
+  const std::vector<ChosenRow>& chosen_;
   const StandInAddresses& standIns_;
-  const std::vector<BufferBinding>& buffers_;
   /** By operand; 0 while it is not on the device. */
   std::vector<driver::DevicePtr> addresses_;
   driver::DevicePtr workspace_ = 0;
@@ -261,9 +257,9 @@ class Loader {
 
 }  // namespace
 
-LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
-                     const std::vector<BufferBinding>& buffers, size_t streamBytes) {
-  return Loader(device, std::move(rows), standIns, buffers, streamBytes).load();
+LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns,
+                     size_t streamBytes) {
+  return Loader(device, rows, standIns, streamBytes).load();
 }
 
 }  // namespace vd::cuda

@@ -9,6 +9,8 @@
 
 namespace vd::cuda {
 
+class KnownChoices;
+
 /** A row and the variant that is to compute it. */
 struct ChosenRow {
   std::string name;
@@ -37,11 +39,12 @@ struct LoadContext {
   std::shared_ptr<Transfer> transfer;
   std::shared_ptr<Residency> residency;
   std::shared_ptr<PinnedWeights> pinned;
+  std::shared_ptr<KnownChoices> choices;
 };
 
 /** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches. streamBytes: as in
  *  CompileOptions. Throws Error. */
-LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
-                     const std::vector<BufferBinding>& buffers, size_t streamBytes);
+LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns,
+                     size_t streamBytes);
 
 }  // namespace vd::cuda

@@ -12,27 +12,54 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
-                           const CompileOptions& options, ProgramInfo& info) {
+void check_buffers(const LoadContext& device, const std::vector<BufferBinding>& buffers) {
   for (const BufferBinding& binding : buffers) {
     if (binding.memory->on_host()) continue;
     if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
       throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
   }
+}
+
+/** What was chosen for the same rows before, or what is chosen now. rows: with stand-in addresses. */
+std::shared_ptr<const Choices> choices_for(const LoadContext& device, const std::vector<Row>& rows, const CompileOptions& options) {
+  const std::string key = choice_key(options);
+  if (auto known = device.choices->find(key)) return known;
+  auto chosen = choose_variants(*device.context, rows, options);
+  device.choices->keep(key, chosen);
+  return chosen;
+}
+
+LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
+                           const CompileOptions& options, ProgramInfo& info) {
+  check_buffers(device, buffers);
   const StandInAddresses standIns(rows, buffers);
-  return load_rows(device, choose_variants(*device.context, rows, options, info), standIns, buffers, options.streamBytes);
+  const std::shared_ptr<const Choices> chosen = choices_for(device, rows, options);
+  info = chosen->info;
+  return load_rows(device, chosen->rows, standIns, options.streamBytes);
 }
 
 }  // namespace
+
+void RunOrder::begin(uint64_t number) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return turn_ == number; });
+}
+
+void RunOrder::end() {
+  const std::lock_guard lock(mutex_);
+  ++turn_;
+  changed_.notify_all();
+}
 
 CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers,
                          const CompileOptions& options)
     : device_(device),
       buffers_(std::move(buffers)),
       options_(options),
+      offsets_(offsets_of(rows, buffers_)),
       loaded_(choose_and_load(device, rows, buffers_, options, info_)),
       stream_(device.context) {
-  note_offsets(rows);
+  options_.rowsKey.clear();
   const WeightStream* weights = loaded_.weights.get();
   info_.scratch_bytes = loaded_.workspaceBytes + (weights != nullptr ? weights->slot_bytes() : 0);
   info_.streamed_bytes = weights != nullptr ? weights->bytes_per_run() : 0;
@@ -48,17 +75,19 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
 
 CudaProgram::~CudaProgram() = default;
 
-void CudaProgram::note_offsets(const std::vector<Row>& rows) {
+std::vector<CudaProgram::Offsets> CudaProgram::offsets_of(const std::vector<Row>& rows, const std::vector<BufferBinding>& buffers) {
+  std::vector<Offsets> result;
   for (const Row& row : rows) {
     for (const PackedOffsets& packed : row.offsets) {
       const Tensor& t = row.tensors[static_cast<size_t>(packed.tensor)];
       const std::string where = tensor_label(row, packed.tensor);
-      const BufferBinding* binding = binding_of(buffers_, t.data);
+      const BufferBinding* binding = binding_of(buffers, t.data);
       if (binding == nullptr) throw Error(ErrorCode::layout, where, "offsets in memory of the device", "constant host memory");
       const auto offset = static_cast<size_t>(static_cast<std::byte*>(t.data) - binding->memory->data());
-      offsets_.push_back({where, binding, offset, t.count(), packed.limit});
+      result.push_back({where, binding, offset, t.count(), packed.limit});
     }
   }
+  return result;
 }
 
 void CudaProgram::check_offsets() const {
@@ -137,14 +166,17 @@ void CudaProgram::replay() {
   launched_ = loaded_.rows.size();
 }
 
-RunTimes CudaProgram::run(bool time_rows, const std::vector<MemoryCopy>& first) {
+RunTimes CudaProgram::run(const RunRequest& request) {
+  order_.begin(request.number);
+  // Until the launches are queued, also where that fails.
+  auto turn = std::unique_ptr<RunOrder, void (*)(RunOrder*)>(&order_, [](RunOrder* order) { order->end(); });
   device_.context->enter("run");
   check_offsets();
   RunTimes times;
   const auto start = Clock::now();
   try {
-    queue_copies(first);
-    if (time_rows) {
+    queue_copies(request.copies);
+    if (request.timeRows) {
       times.row_us = launch_timed();
     } else {
       times.replayed = options_.capture;
@@ -152,6 +184,7 @@ RunTimes CudaProgram::run(bool time_rows, const std::vector<MemoryCopy>& first) 
       else launch_all(true);
       Event done(device_.context, false);
       done.record(stream_);
+      turn.reset();
       done.wait("run");
     }
   } catch (const Error& error) {

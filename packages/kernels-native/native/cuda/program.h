@@ -1,6 +1,9 @@
 // A program on a GPU: rows as launches on a stream of its own.
 #pragma once
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -9,12 +12,27 @@
 
 namespace vd::cuda {
 
+/** Lets runs queue what they launch in the order in which they were asked for. */
+class RunOrder {
+ public:
+  /** Waits until the runs before `number` have queued their launches. */
+  void begin(uint64_t number);
+  /** Lets the next run queue its own. */
+  void end();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t turn_ = 0;
+};
+
 class CudaProgram final : public Program {
  public:
   /** Chooses a variant for each row, loads them and, if asked for, records them as one graph. Throws Error. */
   CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options);
   ~CudaProgram() override;
-  RunTimes run(bool time_rows, const std::vector<MemoryCopy>& first) override;
+  RunTimes run(const RunRequest& request) override;
+  bool queues_runs() const override { return options_.capture; }
   const ProgramInfo& info() const override { return info_; }
 
  private:
@@ -25,7 +43,7 @@ class CudaProgram final : public Program {
     size_t byteOffset = 0;
     int64_t count = 0, limit = 0;
   };
-  void note_offsets(const std::vector<Row>& rows);
+  static std::vector<Offsets> offsets_of(const std::vector<Row>& rows, const std::vector<BufferBinding>& buffers);
   void check_offsets() const;
   void queue_copies(const std::vector<MemoryCopy>& copies);
   void launch(size_t row);
@@ -38,15 +56,17 @@ class CudaProgram final : public Program {
   LoadContext device_;
   std::vector<BufferBinding> buffers_;
   CompileOptions options_;
+  /** Found before rows get stand-in addresses. */
+  std::vector<Offsets> offsets_;
   /** Declared before the rows: choosing their variants fills in what each could have. */
   ProgramInfo info_;
   LoadedRows loaded_;
   Stream stream_;
+  RunOrder order_;
   /** With CompileOptions::capture. */
   std::optional<Graph> graph_;
   /** Of timed runs: one before the first row and one after each. */
   std::vector<std::unique_ptr<Event>> marks_;
-  std::vector<Offsets> offsets_;
   /** Rows launched by the current run. */
   size_t launched_ = 0;
 };

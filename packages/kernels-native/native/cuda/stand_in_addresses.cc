@@ -35,11 +35,15 @@ StandInAddresses::StandInAddresses(std::vector<Row>& rows, const std::vector<Buf
       Tensor& tensor = row.tensors[i];
       if (!tensor.present()) continue;
       const BufferBinding* binding = binding_of(buffers, tensor.data);
-      if (binding == nullptr || !binding->memory->on_host()) continue;
+      if (binding == nullptr) continue;
+      const auto offset = static_cast<size_t>(static_cast<std::byte*>(tensor.data) - binding->memory->data());
+      if (!binding->memory->on_host()) {
+        tensor.data = reinterpret_cast<void*>(add({binding->memory, 0, binding->memory->bytes()}) + offset);
+        continue;
+      }
       if (!tensor.constant)
         throw Error(ErrorCode::layout, row.name + "] [" + kOps[row.op]->tensors[i].name, "memory of the device",
                     "host memory that is not constant", "Allocate it with device.allocate().");
-      const auto offset = static_cast<size_t>(static_cast<std::byte*>(tensor.data) - binding->memory->data());
       tensor.data = reinterpret_cast<void*>(add({binding->memory, offset, span_bytes(tensor)}));
     }
   }
@@ -50,7 +54,7 @@ uint64_t StandInAddresses::add(const Range& range) {
   if (!is_new) return starts_[entry->second];
   const uint64_t start = next_;
   next_ += (range.bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
-  if (next_ > kEnd) throw Error(ErrorCode::unsupported, "compile", "at most 1 TiB of constants", "more");
+  if (next_ > kEnd) throw Error(ErrorCode::unsupported, "compile", "at most 1 TiB of memory", "more");
   ranges_.push_back(range);
   starts_.push_back(start);
   return start;
@@ -60,7 +64,9 @@ std::optional<StandInAddresses::Reference> StandInAddresses::find(uint64_t word)
   if (word < kFirst || word >= next_) return std::nullopt;
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), word);
   const auto index = static_cast<size_t>(after - starts_.begin()) - 1;
-  return Reference{index, word - starts_[index]};
+  const uint64_t offset = word - starts_[index];
+  if (offset > ranges_[index].bytes) throw Error(ErrorCode::internal, "compile", "an address inside of its memory", "one outside");
+  return Reference{index, offset};
 }
 
 }  // namespace vd::cuda

@@ -1,5 +1,6 @@
-// Stand-in addresses for constant operands, so that variants can be chosen before it is known which of them their kernels
-// read as they are and which are only packed. A stand-in is no canonical address: it can be told from every real one.
+// Stand-in addresses: for constant operands, so that variants can be chosen before it is known which of them their kernels read as they are
+// and which are only packed; for memory of the device, so that what was chosen for rows is right wherever their memory lies the next time.
+// A stand-in is no canonical address: it can be told from every real one.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace vd::cuda {
 
-/** The constant operands of a program that lie in host memory, each behind a stand-in address. */
+/** The constant operands of a program that lie in host memory, and the device's memory that its rows address, each behind a stand-in address. */
 class StandInAddresses {
  public:
   /** What an address in a launch refers to. */
@@ -18,11 +19,13 @@ class StandInAddresses {
     uint64_t offset = 0;  // bytes from its start
   };
 
-  /** Gives every operand in host memory its stand-in. Throws Error(layout) for one that is not constant. */
+  /** Gives every operand its stand-in. Throws Error(layout) for one in host memory that is not constant. */
   StandInAddresses(std::vector<Row>& rows, const std::vector<BufferBinding>& buffers);
   size_t size() const { return ranges_.size(); }
   const Range& range(size_t index) const { return ranges_[index]; }
-  /** What `word` stands for, if it is a stand-in. */
+  /** True for memory of the device, which is a range as a whole. */
+  bool on_device(size_t index) const { return !ranges_[index].memory->on_host(); }
+  /** What `word` stands for, if it is a stand-in. Throws Error(internal) for one outside of every range. */
   std::optional<Reference> find(uint64_t word) const;
 
  private:

@@ -14,6 +14,8 @@ namespace {
 
 /** A thread takes some 0.1 ms to start, a row about 0.03 ms to plan: so many rows are worth one. */
 constexpr int64_t kRowsPerThread = 32;
+/** Some 2 KB each: the largest models' programs have about a thousand. */
+constexpr size_t kMostLaunches = 16384;
 /** Others of the process have work meanwhile. */
 constexpr int64_t kMostThreads = 8;
 
@@ -87,25 +89,55 @@ std::vector<Choice> plan_rows(const DeviceInfo& device, const std::vector<Row>& 
 
 }  // namespace
 
-std::vector<ChosenRow> choose_variants(Context& context, const std::vector<Row>& rows, const CompileOptions& options, ProgramInfo& info) {
+std::shared_ptr<const Choices> choose_variants(Context& context, const std::vector<Row>& rows, const CompileOptions& options) {
   std::vector<std::string> wanted = options.variants;
   wanted.resize(rows.size());
   std::vector<Choice> choices = plan_rows(context.info(), rows, wanted, {options.explain, options.batchInvariant});
-  std::vector<ChosenRow> chosen;
-  chosen.reserve(rows.size());
+  auto chosen = std::make_shared<Choices>();
+  chosen->rows.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     Choice& choice = choices[i];
     if (choice.error) std::rethrow_exception(choice.error);
     if (choice.open) {
-      drop_refused(context, rows[i].name, wanted[i], *choice.open, info);
+      drop_refused(context, rows[i].name, wanted[i], *choice.open, chosen->info);
       choice.close(*choice.open, wanted[i]);
       choice.open.reset();
     }
-    info.candidates.push_back(std::move(choice.names));
-    if (options.explain) info.rejected.push_back(std::move(choice.rejected));
-    chosen.push_back({rows[i].name, std::move(choice.variant)});
+    chosen->info.candidates.push_back(std::move(choice.names));
+    if (options.explain) chosen->info.rejected.push_back(std::move(choice.rejected));
+    chosen->rows.push_back({rows[i].name, std::move(choice.variant)});
   }
   return chosen;
+}
+
+std::string choice_key(const CompileOptions& options) {
+  if (options.rowsKey.empty()) return {};
+  std::string key = options.rowsKey;
+  key.append(options.explain ? "e" : "-").append(options.batchInvariant ? "b" : "-");
+  for (const std::string& variant : options.variants) key.append(variant).push_back('\0');
+  return key;
+}
+
+std::shared_ptr<const Choices> KnownChoices::find(const std::string& key) {
+  if (key.empty()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return entries_.front().choices;
+}
+
+void KnownChoices::keep(const std::string& key, std::shared_ptr<const Choices> choices) {
+  if (key.empty()) return;
+  size_t launches = 0;
+  for (const ChosenRow& row : choices->rows) launches += row.variant.launches.size();
+  const std::lock_guard lock(mutex_);
+  entries_.push_front({key, std::move(choices), launches});
+  size_t total = 0;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    total += entry->launches;
+    entry = total > kMostLaunches ? entries_.erase(entry) : std::next(entry);
+  }
 }
 
 }  // namespace vd::cuda

@@ -38,7 +38,8 @@ bool add_row(WeightSegment& segment, const std::vector<WeightUse>& row, size_t m
 std::set<size_t> direct_operands(const Variant& variant, const StandInAddresses& standIns) {
   std::set<size_t> direct;
   const auto visit = [&](uint64_t word) {
-    if (const auto reference = standIns.find(word)) direct.insert(reference->index);
+    const auto reference = standIns.find(word);
+    if (reference && !standIns.on_device(reference->index)) direct.insert(reference->index);
   };
   for (const Launch& launch : variant.launches) for_each_word(launch, visit);
   for (const Pack& pack : variant.packs)
@@ -56,7 +57,7 @@ std::vector<WeightUse> large_weights(const Variant& variant, const StandInAddres
   for (size_t i = 0; i < variant.packs.size(); ++i) {
     const Pack& pack = variant.packs[i];
     const auto reference = standIns.find(reinterpret_cast<uint64_t>(pack.source));
-    if (pack.constant && reference)
+    if (pack.constant && reference && !standIns.on_device(reference->index))
       add({reference->index, {pack.kind, pack.targetType, pack.bytes, reference->offset}, static_cast<int>(i)});
   }
   return uses;

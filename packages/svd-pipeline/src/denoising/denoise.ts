@@ -30,7 +30,7 @@ export interface DenoiseOptions {
 }
 
 /** A loaded stage of denoising: a plan, or plans of several devices that act as one. */
-export type DenoisingPlan = Pick<Plan, "write" | "read" | "readChecked"> & {
+export type DenoisingPlan = Pick<Plan, "write" | "stage" | "read" | "readChecked" | "queuesRuns"> & {
   run(options: RunOptions): Promise<unknown>;
 };
 

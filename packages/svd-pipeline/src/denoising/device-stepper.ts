@@ -28,13 +28,33 @@ export interface DeviceStepperInput {
   whileComputing?: (() => void) | undefined;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
+  /** Whether nobody looks at the latents, or changes them, between calls: the next call may then be queued behind the one that is under way. */
+  callsFollow?: boolean | undefined;
   /** Of an earlier stepper that this one goes on from, instead of the latents. */
   memory?: StepperMemory | undefined;
   signal?: AbortSignal | undefined;
 }
 
+/** A call of the model that was asked for. */
+interface Call {
+  running: Promise<unknown>;
+}
+
+/** A promise whose failure somebody may hear of later, or nobody. */
+function unheard<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
 /** Takes the steps of a sampler that has {@link LinearSteps} on the device, where the latents stay from step to step. */
 export class DeviceStepper implements Stepper {
+  /** What a call reads, on its way to the device while the call before is made. */
+  private staged: { call: number; done: Promise<void> } | undefined;
+  /** The call that is queued behind the one under way. */
+  private queued: Promise<Call> | undefined;
+  /** Says whether what the last call left is finite. */
+  private checked: Promise<unknown> = Promise.resolve();
+
   private constructor(private readonly input: DeviceStepperInput) {}
 
   /** Writes the first latents to the device. */
@@ -60,26 +80,62 @@ export class DeviceStepper implements Stepper {
   }
 
   async advance(call: number, step: number): Promise<void> {
-    const { plan, sampler, linear, signal } = this.input;
-    // At once: each waits for the device and for a thread, and none for another.
-    await Promise.all([
-      plan.write("inputScale", [this.inputScale(call + 1)]),
-      plan.write("timestep", [sampler.modelTimestep(call)]),
-      plan.write("coefficients", linear.tables[call]!),
-    ]);
-    if (sampler.noiseDrawsAt(call)) await this.writeNoise();
-    if (drawsNoiseAt(sampler, call + 1)) this.input.drawNoiseAhead?.();
-    const running = plan.run({ signal });
+    const { plan, sampler, callsFollow } = this.input;
+    const { running } = await (this.queued ?? this.begin(call));
+    this.queued = undefined;
+    if (callsFollow && call + 1 < sampler.numModelCalls) {
+      this.prepare(call + 1);
+      if (plan.queuesRuns) this.queued = unheard(this.begin(call + 1));
+    }
     this.input.whileComputing?.();
-    await running;
-    // One frame is enough: a value that is not finite in one place makes all values so in the next call.
-    finiteValues(await plan.readChecked("firstFrame"), step);
+    try {
+      await running;
+      await this.checked;
+    } catch (error) {
+      await this.settle();
+      throw error;
+    }
+    // One frame is enough: a value that is not finite in one place makes all values so in the next call. Nobody waits for it but the next call.
+    this.checked = unheard(plan.readChecked("firstFrame").then((frame) => finiteValues(frame, step)));
+    if (!callsFollow) await this.checked;
   }
 
-  private async writeNoise(): Promise<void> {
+  /** Waits for calls that go on when one has failed: their memory is freed then. */
+  private async settle(): Promise<void> {
+    const queued = await Promise.resolve(this.queued).catch(() => undefined);
+    await Promise.allSettled([queued?.running, this.staged?.done, this.checked]);
+  }
+
+  /** Begins a call once what it reads is on the device. */
+  private async begin(call: number): Promise<Call> {
+    const { plan, sampler, signal } = this.input;
+    this.prepare(call);
+    await this.staged!.done;
+    if (drawsNoiseAt(sampler, call + 1)) this.input.drawNoiseAhead?.();
+    return { running: unheard(plan.run({ signal })) };
+  }
+
+  /** Begins to bring what a call reads to the device. */
+  private prepare(call: number): void {
+    if (this.staged?.call === call) return;
+    this.staged = { call, done: unheard(this.stage(call)) };
+  }
+
+  private async stage(call: number): Promise<void> {
+    const { plan, sampler, linear } = this.input;
+    // At once: each waits for the device and for a thread, and none for another.
+    await Promise.all([
+      plan.stage("inputScale", [this.inputScale(call + 1)]),
+      plan.stage("timestep", [sampler.modelTimestep(call)]),
+      plan.stage("coefficients", linear.tables[call]!),
+      ...(sampler.noiseDrawsAt(call) ? [this.stageNoise()] : []),
+    ]);
+  }
+
+  private async stageNoise(): Promise<void> {
     const { plan, noise, philox } = this.input;
-    if (philox) await plan.write("philox", philox());
-    else await plan.write("noise", await noise());
+    if (philox) await plan.stage("philox", philox());
+    else await plan.stage("noise", await noise());
   }
 
   async denoised(): Promise<Float32Array> {
@@ -89,7 +145,8 @@ export class DeviceStepper implements Stepper {
 
   async lastLatents(): Promise<LastLatents> {
     const { plan, sampler, dims, latents } = this.input;
-    const pixels = finiteValues(await plan.readChecked("x"), sampler.numSteps);
+    const [read] = await Promise.all([plan.readChecked("x"), this.checked]);
+    const pixels = finiteValues(read, sampler.numSteps);
     return () => this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
   }
 

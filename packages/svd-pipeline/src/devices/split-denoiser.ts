@@ -48,6 +48,16 @@ export class SplitDenoiser implements DenoisingPlan {
     });
   }
 
+  async stage(name: string, data: ArrayLike<number>): Promise<void> {
+    await this.atOnce(async ({ row, both }, index) => {
+      if (has(row, name)) await row.stage(name, this.ofRow(name, data, index));
+      if (both && has(both, name)) await both.stage(name, data);
+    });
+  }
+
+  /** A call is several runs, between which devices wait for each other. */
+  readonly queuesRuns = false;
+
   /** What one row's plan gets of an input. */
   private ofRow(name: string, data: ArrayLike<number>, index: number): ArrayLike<number> {
     if (name === CONDITION && index === 0) return new Float32Array(data.length);
@@ -73,14 +83,16 @@ export class SplitDenoiser implements DenoisingPlan {
   readonly readBytes = (name: string): Promise<Uint8Array> => this.plans[0]!.both!.readBytes(name);
 
   async run({ signal }: RunOptions): Promise<void> {
+    // What is staged from now on is the next call's.
+    const staged = this.plans.map(({ both }) => both?.takeStaged() ?? []);
     await this.atOnce(async ({ row, both }, index, stop) => {
       const copies = this.steps ? [row.copyOf("input", both!, inputName(index))] : [];
       await row.run({ signal: stop, copies });
     }, signal ?? undefined);
-    await this.atOnce(async ({ both }, _, stop) => {
+    await this.atOnce(async ({ both }, index, stop) => {
       if (!both) return;
-      const copies = this.plans.map(({ row }, i) => both.copyOf(predictionName(i), row, "prediction"));
-      await both.run({ signal: stop, copies });
+      const predictions = this.plans.map(({ row }, i) => both.copyOf(predictionName(i), row, "prediction"));
+      await both.run({ signal: stop, copies: [...staged[index]!, ...predictions], leavesStaged: true });
     }, signal ?? undefined);
   }
 

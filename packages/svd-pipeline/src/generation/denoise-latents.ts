@@ -148,6 +148,10 @@ function hostStepper({ context, noise }: GenerationRun, predict: Predict, { late
   });
 }
 
+/** Whether latents are read, or replaced, between calls, or each call is to be measured by itself. */
+const looksBetweenCalls = ({ options, state }: GenerationContext): boolean =>
+  [options.onStepEnd, options.onPreview, options.profiler, state].some((each) => each !== undefined);
+
 /** On the device for linear samplers, on the host for others. */
 async function stepperOf(
   run: GenerationRun,
@@ -167,6 +171,7 @@ async function stepperOf(
     noise: () => noise.pixelsForStep(),
     drawNoiseAhead: () => noise.drawStepAhead(),
     whileComputing: () => prepareDecoding(run),
+    callsFollow: !looksBetweenCalls(run.context),
     signal: context.options.signal,
   });
 }

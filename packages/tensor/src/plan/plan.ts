@@ -24,6 +24,7 @@ import { encodeRows } from "./encode";
 import { type GraphLayout, layoutGraph, type PlanCost, type PlanMemory, type Recording, storagesOf } from "./layout";
 import { type LoadedPlan, observed, type WorkObserver } from "./observer";
 import { Placement } from "./placement";
+import { Staging } from "./staging";
 
 /** Makes weights that are made on first use. */
 async function fillWeights(graph: Graph): Promise<void> {
@@ -71,6 +72,8 @@ export interface RunOptions {
   /** Made before the first row, on a GPU without the host in between: from a plan of this or another device, of which no run is under way that
    *  writes there. */
   copies?: readonly BufferCopy[] | undefined;
+  /** Leaves what was staged to a later run; default: this one begins with it. */
+  leavesStaged?: boolean | undefined;
 }
 
 /** A plan that has no memory of its device yet. */
@@ -122,6 +125,7 @@ export interface PlanOptions extends CompileOptions {
 export class Plan {
   /** Runs that have begun and not ended. */
   private underWay = 0;
+  private readonly staging: Staging;
 
   private constructor(
     readonly layout: GraphLayout,
@@ -129,7 +133,10 @@ export class Plan {
     private readonly program: Program,
     private readonly observer: WorkObserver | undefined,
     private readonly observedAs: LoadedPlan,
+    /** Whether a run may be asked for while the one before it is under way, and begins when that has ended: of recorded rows on a GPU. */
+    readonly queuesRuns: boolean,
   ) {
+    this.staging = new Staging(observedAs.device);
     observer?.planLoaded(observedAs);
   }
 
@@ -171,7 +178,8 @@ export class Plan {
         const capture = options.capture && options.observer === undefined;
         const program = await device.compile(words, names, placement.bindings, { ...options, capture, variants });
         const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
-        return new Plan(layout, placement, program, options.observer, loaded);
+        const queuesRuns = capture === true && device.kind === "cuda";
+        return new Plan(layout, placement, program, options.observer, loaded, queuesRuns);
       } catch (error) {
         await placement.free({ isIdle: true });
         throw error;
@@ -217,6 +225,23 @@ export class Plan {
     const tensor = this.writable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
     await observed(this.observer, "write", () => writeHost(buffer, byteOffset, tensor, data));
+  }
+
+  /**
+   * Fills input or state `name` for the run that begins next. The one before may be under way: rows read the contents when that run has copied
+   * them, which on a GPU takes no turn of the host.
+   *
+   * @throws VdError as {@link write}, `memory`
+   */
+  async stage(name: string, data: ArrayLike<number>): Promise<void> {
+    const tensor = this.writable(name);
+    requirePacked(name, tensor);
+    await observed(this.observer, "write", () => this.staging.write(name, tensor, this.placeOf(tensor), data));
+  }
+
+  /** Returns what was staged, for a run to begin with that is asked for when more was staged: the next one without it. */
+  takeStaged(): BufferCopy[] {
+    return this.staging.take();
   }
 
   /**
@@ -365,14 +390,15 @@ export class Plan {
     return observed(this.observer, "run", () => this.runRows(options));
   }
 
-  private async runRows({ signal, copies, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
+  private async runRows({ signal, copies, leavesStaged, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
     throwIfAborted(signal, "run");
+    const first = [...(leavesStaged ? [] : this.staging.take()), ...(copies ?? [])];
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
     this.underWay++;
     try {
       this.placement.copyIn();
-      const times = await this.program.run({ timing, copies });
+      const times = await this.program.run({ timing, copies: first });
       this.placement.copyOut();
       throwIfAborted(signal, "run");
       if (timing) this.observer?.planRan(this.observedAs, times);
@@ -392,6 +418,7 @@ export class Plan {
   freeSync(): void {
     observed(this.observer, "free", () => {
       this.program.freeSync();
+      this.staging.free().catch(() => undefined);
       this.placement.freeSync();
     });
     this.observer?.planFreed(this.observedAs);
@@ -401,6 +428,7 @@ export class Plan {
   async free(): Promise<void> {
     await observed(this.observer, "free", async () => {
       await this.program.free();
+      await this.staging.free();
       await this.placement.free({ isIdle: this.underWay === 0 });
     });
     this.observer?.planFreed(this.observedAs);
