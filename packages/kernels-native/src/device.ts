@@ -39,7 +39,13 @@ export class Program {
    *
    * @throws VdError `cancelled` after {@link cancel}, `layout` for copies outside of a buffer or to another device than the program's
    */
-  run({ timing = false, copies }: { timing?: boolean; copies?: readonly BufferCopy[] | undefined } = {}): Promise<RunTimes> {
+  run({
+    timing = false,
+    copies,
+  }: {
+    timing?: boolean;
+    copies?: readonly BufferCopy[] | undefined;
+  } = {}): Promise<RunTimes> {
     return awaitNative(() => this.native.run(timing, copies?.map(nativeCopy)));
   }
 

@@ -113,6 +113,22 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(result.left).toBe(0);
   });
 
+  test.each([{}, { STAND_IN_ORDER: "last" }])(
+    "a run of recorded rows queues behind the one under way, with its copies: %j",
+    (env) => {
+      const { codes, outside, plain, read } = scenario("queued", env);
+      expect(codes).toEqual(["ran", "ran", "two runs of a program at a time"]);
+      expect(outside).toMatchObject({ code: "layout" });
+      expect(plain).toEqual(["fulfilled", "rejected"]);
+      expect(read.slice(1, 3)).toEqual([7, 8]);
+    },
+  );
+
+  test("rows that were planned before read the memory and the constants that they are compiled with", () => {
+    const sizes = [2, 2];
+    expect(scenario("compiledAgain", { STAND_IN_ORDER: "first" })).toEqual([[2, 3, 4], sizes, [101, 102, 103], sizes]);
+  });
+
   test("variants are taken by name where a row can have them, and listed", () => {
     const { name, legal, unknown, tooFew, noTexts, rejected, unasked } = scenario("variants");
     const program = { chosen: ["copy_vector", "copy_vector"], candidates: [["copy_vector"], ["copy_vector"]] };
@@ -247,6 +263,10 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(result.copy.message).toContain("[copy] expected a working device to copy from, got one that was lost");
     expect(result.after).toEqual([0, 0, 2, 3]);
     expect([result.goesOn, result.anew]).toEqual(["nothing", "nothing"]);
+    expect(result.toAnother).toMatchObject({
+      code: "layout",
+      message: expect.stringContaining("memory of another one"),
+    });
     expect(result.log).toEqual([way, way]);
   });
 

@@ -11,7 +11,7 @@ export {
 export { DeviceTeam, labelled, type TeamMember } from "./devices/device-team";
 export { type NamedDevice, openDevices } from "./devices/open-devices";
 export { requireDevice } from "./devices/require-device";
-export { tensorCopy, SharedBlock } from "./devices/shared-block";
+export { SharedBlock, tensorCopy } from "./devices/shared-block";
 export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export {
   type ElementwiseFunctions,

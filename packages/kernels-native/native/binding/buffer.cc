@@ -52,7 +52,6 @@ void check_writable(const Memory& memory, const char* where) {
   if (!memory.writable()) throw Error(ErrorCode::layout, where, "a buffer that may be written", "a read-only one");
 }
 
-
 void check_copy(const MemoryCopy& copy, const std::string& where) {
   check_writable(*copy.target, where.c_str());
   check_range(*copy.source, copy.from, copy.bytes, (where + " source").c_str());

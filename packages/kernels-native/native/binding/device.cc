@@ -74,13 +74,15 @@ CompileOptions read_compile_options(const Napi::Value& value) {
 }
 
 /** What tells rows from others but for where their memory lies. */
-std::string key_of_rows(const std::vector<double>& words, const std::vector<std::string>& names, const std::vector<BufferBinding>& buffers) {
+std::string key_of_rows(const std::vector<double>& words, const std::vector<std::string>& names,
+                        const std::vector<BufferBinding>& buffers) {
   std::string key;
   const auto append = [&key](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   for (const double word : words) append(word);
   for (const std::string& name : names) key.append(name).push_back('\0');
   for (const BufferBinding& binding : buffers) {
-    const auto same = std::find_if(buffers.begin(), buffers.end(), [&](const BufferBinding& each) { return each.memory == binding.memory; });
+    const auto same =
+        std::find_if(buffers.begin(), buffers.end(), [&](const BufferBinding& each) { return each.memory == binding.memory; });
     append(same - buffers.begin());
     append(binding.memory->bytes());
     append(binding.memory->on_host());
@@ -244,7 +246,8 @@ Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
   RunRequest request{read_bool(info[0], "run timing"), read_copies(info[1], "run copies")};
   const bool queues = handle->program->queues_runs();
   if (handle->running.load() >= (queues ? 2 : 1))
-    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time", "another one");
+    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time",
+                "another one");
   ++handle->running;
   request.number = handle->requested++;
   handle->program->arm();

@@ -257,8 +257,7 @@ class Loader {
 
 }  // namespace
 
-LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns,
-                     size_t streamBytes) {
+LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, size_t streamBytes) {
   return Loader(device, rows, standIns, streamBytes).load();
 }
 

@@ -44,7 +44,6 @@ struct LoadContext {
 
 /** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches. streamBytes: as in
  *  CompileOptions. Throws Error. */
-LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns,
-                     size_t streamBytes);
+LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, size_t streamBytes);
 
 }  // namespace vd::cuda

@@ -10,12 +10,13 @@
 
 namespace vd::cuda {
 
-/** The constant operands of a program that lie in host memory, and the device's memory that its rows address, each behind a stand-in address. */
+/** The constant operands of a program that lie in host memory, and the device's memory that its rows address, each behind a stand-in
+ * address. */
 class StandInAddresses {
  public:
   /** What an address in a launch refers to. */
   struct Reference {
-    size_t index = 0;   // of the operand
+    size_t index = 0;  // of the operand
     uint64_t offset = 0;  // bytes from its start
   };
 

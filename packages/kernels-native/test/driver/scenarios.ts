@@ -146,6 +146,43 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     return { plain, compiled, measured, replayed, run, refused, left: before.freeBytes - after.freeBytes };
   },
 
+  /** Recorded rows queue a run behind the one under way, and no more; rows that are not recorded do not. */
+  async queued() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const { memory, program } = await copyProgram(device, allocateBuffer(512), { capture: true });
+    const from = await device.allocate(64);
+    from.writeSync(Float32Array.of(5, 6, 7, 8));
+    const copies = [{ target: memory, to: 4, source: from, from: 8, bytes: 8 }];
+    const runs = [program.run({ copies }), program.run(), program.run()];
+    const codes = (await Promise.allSettled(runs)).map((each) =>
+      each.status === "rejected" ? each.reason.expected : "ran",
+    );
+    await program.run();
+    const outside = await failure(() => program.run({ copies: [{ ...copies[0]!, bytes: 4096 }] }));
+    const plain = await copyProgram(device, allocateBuffer(512));
+    const two = await Promise.allSettled([plain.program.run(), plain.program.run()]);
+    return { codes, outside, plain: two.map(({ status }) => status), read: [...memory.readSync(new Float32Array(4))] };
+  },
+
+  /** The same rows compiled once more, with other memory and other constants. */
+  async compiledAgain() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const results: number[][] = [];
+    for (const first of [1, 100]) {
+      const constants = allocateBuffer(512);
+      constants.writeSync(Float32Array.from({ length: 128 }, (_, i) => first + i));
+      const { memory, program } = await copyProgram(device, constants);
+      await program.run();
+      results.push([...memory.readSync(new Float32Array(3), 128)]);
+      results.push([program.candidates.length, program.info.variants.length]);
+    }
+    return results;
+  },
+
   async variants() {
     writeImage("sm_90a");
     const device = open();
@@ -498,10 +535,12 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     // The device that was copied to goes on.
     const after = [...to.readSync(new Float32Array(4))];
     const mine = await copyProgram(first, constants);
-    const goesOn = await failure(() => mine.program.run());
+    const copies = [{ target: mine.memory, to: 0, source: to, from: 8, bytes: 8 }];
+    const goesOn = await failure(() => mine.program.run({ copies }));
+    const toAnother = await failure(() => mine.program.run({ copies: [{ ...copies[0]!, target: from.memory }] }));
     const anew = await failure(async () => (await copyProgram(second, constants)).program.run());
     const log = readFileSync(process.env.STAND_IN_PEER_LOG!, "utf8").trim().split("\n");
-    return { read, run, copy, after, goesOn, anew, log };
+    return { read, run, copy, after, goesOn, toAnother, anew, log };
   },
 
   async module() {

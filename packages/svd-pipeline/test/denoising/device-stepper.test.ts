@@ -2,9 +2,10 @@ import { openDevice } from "@vd/kernels-native";
 import { createSampler, linearSteps, type SchedulerConfig } from "@vd/sampling";
 import { layoutGraph, PhiloxGenerator, Plan, planesToPixels } from "@vd/tensor";
 import { afterAll, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import { stepNeeds } from "../../src/denoising/chosen-sampling";
-import { denoise, type Stepper } from "../../src/denoising/denoise";
+import { type DenoisingPlan, denoise, type Stepper } from "../../src/denoising/denoise";
 import { DeviceStepper } from "../../src/denoising/device-stepper";
 import { HostStepper, predictByPlan } from "../../src/denoising/host-stepper";
 import { writeStepConstants } from "../../src/denoising/step-constants";
@@ -50,6 +51,28 @@ async function loadDenoising(stage: StageDefinition): Promise<Plan> {
   return plan;
 }
 
+/** A plan whose runs queue, as recorded ones on a GPU do. numWaiting: how many of its first runs last until the next one was asked for. */
+function queueing(plan: Plan, numWaiting = 0): DenoisingPlan {
+  const asked: (() => void)[] = [];
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    queuesRuns: true,
+    write: (name, data) => plan.write(name, data),
+    stage: (name, data) => plan.stage(name, data),
+    read: (name) => plan.read(name),
+    readChecked: (name) => plan.readChecked(name),
+    run(options) {
+      asked.at(-1)?.();
+      const next = new Promise<void>((resolve) => asked.push(resolve));
+      const waits = asked.length <= numWaiting;
+      const copies = plan.takeStaged();
+      const run = last.then(() => plan.run({ ...options, copies, leavesStaged: true })).then(() => (waits ? next : undefined));
+      last = run.catch(() => undefined);
+      return run;
+    },
+  };
+}
+
 const trained: SchedulerConfig = { _class_name: "DDIMScheduler", beta_schedule: "scaled_linear" };
 
 it.each<[string, SchedulerConfig, StepNoise?]>([
@@ -77,31 +100,55 @@ it.each<[string, SchedulerConfig, StepNoise?]>([
     await load(startStage(models, SHAPE)),
     await loadDenoising(sampleStage(models, SHAPE, stepNeeds({ sampler, linear, stepNoise })!)),
   ];
-  const onDevice = await DeviceStepper.start({
-    ...{ plan, sampler, linear, philox, dims: SIZES, latents: latents() },
-    noise: async () => planesToPixels(await noise(), SIZES, new Float32Array(COUNT)),
-    states: { layout: plan.layout, readBytes: (name) => plan.readBytes(name) },
-    async fill(first, inputScale) {
-      await start.write("latents", first);
-      await start.write("image", IMAGE);
-      await start.write("inputScale", [inputScale]);
-      await start.run();
-      await plan.copyFrom("x", start, "x");
-      await plan.copyFrom("input", start, "input");
-    },
-  });
+  const onDevice = (given: DenoisingPlan, callsFollow: boolean) =>
+    DeviceStepper.start({
+      ...{ plan: given, callsFollow, sampler, linear, philox, dims: SIZES, latents: latents() },
+      noise: async () => planesToPixels(await noise(), SIZES, new Float32Array(COUNT)),
+      states: { layout: plan.layout, readBytes: (name) => plan.readBytes(name) },
+      async fill(first, inputScale) {
+        await start.write("latents", first);
+        await start.write("image", IMAGE);
+        await start.write("inputScale", [inputScale]);
+        await start.run();
+        await plan.copyFrom("x", start, "x");
+        await plan.copyFrom("input", start, "input");
+      },
+    });
   const predict = predictByPlan(await loadDenoising(denoiseStage(models, SHAPE)));
   const finish = async (stepper: Stepper) => {
     const last = await denoise(stepper, sampler, { onStep: async () => {} });
     return last();
   };
-  const got = await finish(onDevice);
-  draws = 0;
-  generator = new PhiloxGenerator(9);
+  const got = await finish(await onDevice(plan, false));
+  const again = () => {
+    draws = 0;
+    generator = new PhiloxGenerator(9);
+  };
+  for (const given of [plan, queueing(plan, sampler.numModelCalls - 1)]) {
+    again();
+    expect(await finish(await onDevice(given, true))).toEqual(got);
+  }
+  again();
   const wanted = await finish(new HostStepper({ predict, sampler, latents: latents(), noise }));
   const rms = Math.sqrt(wanted.reduce((sum, v) => sum + v * v, 0) / COUNT);
   expect(rms).toBeGreaterThan(0.01);
   got.forEach((value, i) => {
     expect(Math.abs(value - wanted[i]!)).toBeLessThan(1e-3 * rms);
   });
+});
+
+it("says at which step latents are no longer finite, also where the next call was asked for by then", async () => {
+  const sampler = createSampler(svdConfig, { steps: 4 });
+  const linear = linearSteps(sampler)!;
+  const plan = await loadDenoising(sampleStage(models, SHAPE, stepNeeds({ sampler, linear, stepNoise: "cpu" })!));
+  for (const given of [plan, queueing(plan)]) {
+    const stepper = await DeviceStepper.start({
+      ...{ plan: given, sampler, linear, callsFollow: true, dims: SIZES, latents: new Float32Array(COUNT) },
+      states: { layout: plan.layout, readBytes: (name) => plan.readBytes(name) },
+      noise: async () => new Float32Array(COUNT),
+      fill: () => plan.write("x", new Float32Array(COUNT).fill(Number.NaN)),
+    });
+    const error = await failureOf(denoise(stepper, sampler, { onStep: async () => {} }));
+    expect([error.code, error.where]).toEqual(["weights", "denoise step 1"]);
+  }
 });

@@ -110,7 +110,7 @@ export class Placement {
   async free({ isIdle }: { isIdle: boolean }): Promise<void> {
     const { own, ownArena } = this;
     this.own = [];
-    for (const buffer of own) await (isIdle && buffer === ownArena ? spareArenas.give(buffer) : buffer.free());
+    await Promise.all(own.map((buffer) => (isIdle && buffer === ownArena ? spareArenas.give(buffer) : buffer.free())));
   }
 
   private bind(buffer: DeviceBuffer, constant: boolean): number {

@@ -390,7 +390,12 @@ export class Plan {
     return observed(this.observer, "run", () => this.runRows(options));
   }
 
-  private async runRows({ signal, copies, leavesStaged, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
+  private async runRows({
+    signal,
+    copies,
+    leavesStaged,
+    timing = this.observer !== undefined,
+  }: RunOptions): Promise<RunTimes> {
     throwIfAborted(signal, "run");
     const first = [...(leavesStaged ? [] : this.staging.take()), ...(copies ?? [])];
     const cancel = () => this.program.cancel();
@@ -428,8 +433,7 @@ export class Plan {
   async free(): Promise<void> {
     await observed(this.observer, "free", async () => {
       await this.program.free();
-      await this.staging.free();
-      await this.placement.free({ isIdle: this.underWay === 0 });
+      await Promise.all([this.staging.free(), this.placement.free({ isIdle: this.underWay === 0 })]);
     });
     this.observer?.planFreed(this.observedAs);
   }

@@ -43,8 +43,9 @@ export class Staging {
   async free(): Promise<void> {
     const places = [...this.places.values()];
     this.places.clear();
-    for (const each of await Promise.allSettled(places))
-      if (each.status === "fulfilled") for (const buffer of each.value.buffers) await buffer.free();
+    const settled = await Promise.allSettled(places);
+    const buffers = settled.flatMap((each) => (each.status === "fulfilled" ? each.value.buffers : []));
+    await Promise.all(buffers.map((buffer) => buffer.free()));
   }
 
   private async allocate(bytes: number): Promise<Places> {
