@@ -97,9 +97,9 @@ async function beginLoading(job: TeamDecode, member: TeamMember, held: Held, sto
 }
 
 async function release({ block }: DecodePart, { arena, steps }: Held): Promise<void> {
-  for (const step of await Promise.allSettled(steps)) if (step.status === "fulfilled") await step.value.release();
-  await arena?.free();
-  await block.free();
+  const settled = await Promise.allSettled(steps);
+  await Promise.all(settled.map((step) => step.status === "fulfilled" && step.value.release()));
+  await Promise.all([arena?.free(), block.free()]);
 }
 
 const planOf = async ({ steps }: Held, step: number): Promise<Plan> => (await steps[step]!).plan;
