@@ -102,6 +102,10 @@ export interface NativeProgram {
   readonly refused: RejectedVariant[];
   /** copies: made before the first row. */
   run(timing: boolean, copies?: NativeCopy[]): Promise<RunTimes>;
+  /** Done when the launches are queued, behind the runs of `after` that were queued last. */
+  queue(copies: NativeCopy[], after: NativeProgram[]): Promise<void>;
+  /** Waits for the run that was queued last. */
+  wait(): Promise<void>;
   /** Makes the current run stop before its next row. */
   cancel(): void;
   freeSync(): void;

@@ -49,6 +49,28 @@ export class Program {
     return awaitNative(() => this.native.run(timing, copies?.map(nativeCopy)));
   }
 
+  /**
+   * Does what {@link run} does without waiting for its end, where the device is a GPU: {@link wait} does. after: programs, of this or another device, whose
+   * run that was queued last ends before this one begins.
+   *
+   * @throws VdError as {@link run}
+   */
+  queue({
+    copies = [],
+    after = [],
+  }: {
+    copies?: readonly BufferCopy[];
+    after?: readonly Program[];
+  } = {}): Promise<void> {
+    const programs = after.map(({ native }) => native);
+    return awaitNative(() => this.native.queue(copies.map(nativeCopy), programs));
+  }
+
+  /** Waits for the run that was queued last. @throws VdError what it failed with on the device */
+  wait(): Promise<void> {
+    return awaitNative(() => this.native.wait());
+  }
+
   /** Makes the current run stop before its next row. */
   cancel(): void {
     callNative(() => this.native.cancel());

@@ -215,7 +215,8 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(
       env, "NativeProgram",
-      {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"), method<&ProgramObject::free_sync>("freeSync"),
+      {method<&ProgramObject::run>("run"), method<&ProgramObject::queue>("queue"), method<&ProgramObject::wait>("wait"),
+       method<&ProgramObject::cancel>("cancel"), method<&ProgramObject::free_sync>("freeSync"),
        method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"), getter<&ProgramObject::candidates>("candidates"),
        getter<&ProgramObject::rejected>("rejected"), getter<&ProgramObject::refused>("refused")});
 }
@@ -241,20 +242,56 @@ std::shared_ptr<ProgramHandle> ProgramObject::handle_of(const Napi::Value& value
   return handle;
 }
 
-Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
-  auto handle = handle_of(info.This());
-  RunRequest request{read_bool(info[0], "run timing"), read_copies(info[1], "run copies")};
+namespace {
+
+/** Gives a run its number and hands it to `work`, off the event loop. */
+template <class Result>
+Napi::Value ask(Napi::Env env, std::shared_ptr<ProgramHandle> handle, RunRequest request,
+                std::function<Result(Program&, const RunRequest&)> work, typename PromiseWorker<Result>::Finish finish) {
   const bool queues = handle->program->queues_runs();
   if (handle->running.load() >= (queues ? 2 : 1))
-    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time",
-                "another one");
+    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time", "another one");
   ++handle->running;
   request.number = handle->requested++;
   handle->program->arm();
   // Let go with the work itself, when its promise has been settled: to JavaScript a run lasts until then.
   auto release = std::shared_ptr<void>(nullptr, [handle](void*) { --handle->running; });
-  auto work = [handle, request = std::move(request), release]() { return handle->program->run(request); };
-  return PromiseWorker<RunTimes>::start(info.Env(), std::move(work), times_to_js);
+  auto all = [handle, request = std::move(request), work = std::move(work), release]() { return work(*handle->program, request); };
+  return PromiseWorker<Result>::start(env, std::move(all), std::move(finish));
+}
+
+Napi::Value nothing(Napi::Env env, bool&) { return env.Undefined(); }
+
+}  // namespace
+
+Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
+  RunRequest request;
+  request.timeRows = read_bool(info[0], "run timing");
+  request.copies = read_copies(info[1], "run copies");
+  const auto run = [](Program& program, const RunRequest& asked) { return program.run(asked); };
+  return ask<RunTimes>(info.Env(), handle_of(info.This()), std::move(request), run, times_to_js);
+}
+
+Napi::Value ProgramObject::queue(const Napi::CallbackInfo& info) {
+  RunRequest request;
+  request.copies = read_copies(info[0], "queue copies");
+  if (!info[1].IsArray()) wrong_type("queue after", "a list of programs", info[1]);
+  const auto after = info[1].As<Napi::Array>();
+  for (uint32_t i = 0; i < after.Length(); ++i) request.after.push_back(handle_of(after[i])->program);
+  const auto queue = [](Program& program, const RunRequest& asked) {
+    program.queue(asked);
+    return true;
+  };
+  return ask<bool>(info.Env(), handle_of(info.This()), std::move(request), queue, nothing);
+}
+
+Napi::Value ProgramObject::wait(const Napi::CallbackInfo& info) {
+  const auto handle = handle_of(info.This());
+  auto work = [handle, waiter = handle->program->waiter()] {
+    waiter();
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), nothing);
 }
 
 Napi::Value ProgramObject::cancel(const Napi::CallbackInfo& info) {

@@ -27,7 +27,7 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
 
 /** A program shared between its JavaScript object and a run on a worker. */
 struct ProgramHandle {
-  std::unique_ptr<Program> program;
+  std::shared_ptr<Program> program;
   /** Runs that were asked for and have not ended. */
   std::atomic<int> running{0};
   /** Runs that were asked for. */
@@ -43,6 +43,8 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
  private:
   static std::shared_ptr<ProgramHandle> handle_of(const Napi::Value& value);
   static Napi::Value run(const Napi::CallbackInfo& info);
+  static Napi::Value queue(const Napi::CallbackInfo& info);
+  static Napi::Value wait(const Napi::CallbackInfo& info);
   static Napi::Value cancel(const Napi::CallbackInfo& info);
   static Napi::Value free_sync(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);

@@ -1,6 +1,7 @@
 // A checked list of rows on one device, ready to run many times.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,11 +63,15 @@ struct CompileOptions {
   size_t streamBytes = 0;
 };
 
+class Program;
+
 /** What a run is asked for. */
 struct RunRequest {
   bool timeRows = false;
   /** What is copied before the first row, from memory of this or another device or the host; whoever wrote that has ended. */
   std::vector<MemoryCopy> copies;
+  /** Programs, of this or another device, whose run that was queued last ends before this one begins. */
+  std::vector<std::shared_ptr<Program>> after;
   /** How many runs were asked for before, in the order in which they begin. */
   uint64_t number = 0;
 };
@@ -76,6 +81,12 @@ class Program {
  public:
   virtual ~Program() = default;
   virtual RunTimes run(const RunRequest& request) = 0;
+  /** Does what `run` does, and need not wait for its end: `waiter` returns what does. */
+  virtual void queue(const RunRequest& request) { run(request); }
+  /** Returns what waits for the run that was queued last, on any thread. */
+  virtual std::function<void()> waiter() const {
+    return [] {};
+  }
   /** Whether a run may be asked for while the one before it is under way. */
   virtual bool queues_runs() const { return false; }
   virtual const ProgramInfo& info() const = 0;

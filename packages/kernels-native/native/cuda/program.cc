@@ -40,15 +40,15 @@ LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, co
 
 }  // namespace
 
-void RunOrder::begin(uint64_t number) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return turn_ == number; });
+RunOrder::Turn::Turn(RunOrder& order, uint64_t number) : order_(order) {
+  std::unique_lock lock(order_.mutex_);
+  order_.changed_.wait(lock, [&] { return order_.turn_ == number; });
 }
 
-void RunOrder::end() {
-  const std::lock_guard lock(mutex_);
-  ++turn_;
-  changed_.notify_all();
+RunOrder::Turn::~Turn() {
+  const std::lock_guard lock(order_.mutex_);
+  ++order_.turn_;
+  order_.changed_.notify_all();
 }
 
 CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers,
@@ -73,7 +73,15 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
   if (options_.capture) graph_.emplace(stream_, [this] { launch_all(false); });
 }
 
-CudaProgram::~CudaProgram() = default;
+CudaProgram::~CudaProgram() {
+  if (!lastQueued_ || device_.context->lost()) return;
+  // What it works in goes next.
+  try {
+    device_.context->enter("free");
+    lastQueued_->wait("free");
+  } catch (const Error&) {
+  }
+}
 
 std::vector<CudaProgram::Offsets> CudaProgram::offsets_of(const std::vector<Row>& rows, const std::vector<BufferBinding>& buffers) {
   std::vector<Offsets> result;
@@ -166,26 +174,78 @@ void CudaProgram::replay() {
   launched_ = loaded_.rows.size();
 }
 
+std::shared_ptr<Event> CudaProgram::last_queued() const {
+  const std::lock_guard lock(lastMutex_);
+  return lastQueued_;
+}
+
+void CudaProgram::await_on_stream(const Program& other) {
+  const auto* program = dynamic_cast<const CudaProgram*>(&other);
+  if (program == nullptr) return;
+  // The driver would report the other device's loss as if it were this one's.
+  if (program->device_.context->lost()) throw Error(ErrorCode::driver, "run", "a working device to wait for", "one that was lost");
+  if (const std::shared_ptr<Event> done = program->last_queued()) stream_.wait_for(*done);
+}
+
+/** Queues what comes before the first row. */
+void CudaProgram::begin_on_stream(const RunRequest& request) {
+  for (const std::shared_ptr<Program>& program : request.after) await_on_stream(*program);
+  // An event of another device may have been let go of, there.
+  if (!request.after.empty()) device_.context->enter("run");
+  queue_copies(request.copies);
+}
+
+/** Queues a run that measures nothing; returns its end. */
+std::shared_ptr<Event> CudaProgram::queue_launches(const RunRequest& request) {
+  begin_on_stream(request);
+  if (options_.capture) replay();
+  else launch_all(true);
+  auto done = std::make_shared<Event>(device_.context, false);
+  done->record(stream_);
+  const std::lock_guard lock(lastMutex_);
+  lastQueued_ = done;
+  return done;
+}
+
+void CudaProgram::queue(const RunRequest& request) {
+  const RunOrder::Turn turn(order_, request.number);
+  device_.context->enter("run");
+  check_offsets();
+  try {
+    queue_launches(request);
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+std::function<void()> CudaProgram::waiter() const {
+  return [this, done = last_queued()] {
+    if (!done) return;
+    device_.context->enter("run");
+    try {
+      done->wait("run");
+    } catch (const Error& error) {
+      fail(error);
+    }
+  };
+}
+
 RunTimes CudaProgram::run(const RunRequest& request) {
-  order_.begin(request.number);
   // Until the launches are queued, also where that fails.
-  auto turn = std::unique_ptr<RunOrder, void (*)(RunOrder*)>(&order_, [](RunOrder* order) { order->end(); });
+  std::optional<RunOrder::Turn> turn(std::in_place, order_, request.number);
   device_.context->enter("run");
   check_offsets();
   RunTimes times;
   const auto start = Clock::now();
   try {
-    queue_copies(request.copies);
     if (request.timeRows) {
+      begin_on_stream(request);
       times.row_us = launch_timed();
     } else {
       times.replayed = options_.capture;
-      if (options_.capture) replay();
-      else launch_all(true);
-      Event done(device_.context, false);
-      done.record(stream_);
+      const std::shared_ptr<Event> done = queue_launches(request);
       turn.reset();
-      done.wait("run");
+      done->wait("run");
     }
   } catch (const Error& error) {
     fail(error);

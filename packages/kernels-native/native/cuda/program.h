@@ -15,10 +15,17 @@ namespace vd::cuda {
 /** Lets runs queue what they launch in the order in which they were asked for. */
 class RunOrder {
  public:
-  /** Waits until the runs before `number` have queued their launches. */
-  void begin(uint64_t number);
-  /** Lets the next run queue its own. */
-  void end();
+  /** The turn of a run, from when the runs before it have queued their launches. */
+  class Turn {
+   public:
+    Turn(RunOrder& order, uint64_t number);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    RunOrder& order_;
+  };
 
  private:
   std::mutex mutex_;
@@ -32,6 +39,8 @@ class CudaProgram final : public Program {
   CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options);
   ~CudaProgram() override;
   RunTimes run(const RunRequest& request) override;
+  void queue(const RunRequest& request) override;
+  std::function<void()> waiter() const override;
   bool queues_runs() const override { return options_.capture; }
   const ProgramInfo& info() const override { return info_; }
 
@@ -46,6 +55,10 @@ class CudaProgram final : public Program {
   static std::vector<Offsets> offsets_of(const std::vector<Row>& rows, const std::vector<BufferBinding>& buffers);
   void check_offsets() const;
   void queue_copies(const std::vector<MemoryCopy>& copies);
+  void await_on_stream(const Program& other);
+  void begin_on_stream(const RunRequest& request);
+  std::shared_ptr<Event> queue_launches(const RunRequest& request);
+  std::shared_ptr<Event> last_queued() const;
   void launch(size_t row);
   void stop_if_cancelled();
   void launch_all(bool may_cancel);
@@ -63,6 +76,9 @@ class CudaProgram final : public Program {
   LoadedRows loaded_;
   Stream stream_;
   RunOrder order_;
+  /** The end of the run that was queued last. */
+  std::shared_ptr<Event> lastQueued_;
+  mutable std::mutex lastMutex_;
   /** With CompileOptions::capture. */
   std::optional<Graph> graph_;
   /** Of timed runs: one before the first row and one after each. */

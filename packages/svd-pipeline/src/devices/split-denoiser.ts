@@ -1,4 +1,4 @@
-import type { FloatsRead } from "@vd/kernels-native";
+import { type BufferCopy, type FloatsRead, throwIfAborted } from "@vd/kernels-native";
 import type { DeviceTeam, GraphLayout, Plan, RunOptions } from "@vd/tensor";
 import type { DenoisingPlan } from "../denoising/denoise";
 import { inputName, NUM_ROWS, predictionName } from "./row-stages";
@@ -16,6 +16,12 @@ export interface RowPlans {
   both: Plan | undefined;
 }
 
+/** What a call's runs on a device begin with. */
+interface StagedCopies {
+  row: BufferCopy[];
+  both: BufferCopy[];
+}
+
 const has = ({ layout: { graph } }: Plan, name: string): boolean => graph.inputs.has(name) || graph.states.has(name);
 
 /**
@@ -23,6 +29,9 @@ const has = ({ layout: { graph } }: Plan, name: string): boolean => graph.inputs
  * steps on the device both take the same step on the same bits, so that nothing else is exchanged.
  */
 export class SplitDenoiser implements DenoisingPlan {
+  /** Settles when all that was asked for is queued. */
+  private queueing: Promise<unknown> = Promise.resolve();
+
   /** plans: by row. */
   constructor(
     private readonly team: DeviceTeam,
@@ -55,8 +64,9 @@ export class SplitDenoiser implements DenoisingPlan {
     });
   }
 
-  /** A call is several runs, between which devices wait for each other. */
-  readonly queuesRuns = false;
+  get queuesRuns(): boolean {
+    return this.plans.every(({ row }) => row.queuesRuns);
+  }
 
   /** What one row's plan gets of an input. */
   private ofRow(name: string, data: ArrayLike<number>, index: number): ArrayLike<number> {
@@ -82,18 +92,42 @@ export class SplitDenoiser implements DenoisingPlan {
   /** Reads a state as it is stored. */
   readonly readBytes = (name: string): Promise<Uint8Array> => this.plans[0]!.both!.readBytes(name);
 
+  /**
+   * Makes a call. Devices wait for each other by themselves: a call may be asked for while the one before is under way.
+   *
+   * @throws VdError as `Plan.run`, with the device's name
+   */
   async run({ signal }: RunOptions): Promise<void> {
     // What is staged from now on is the next call's.
-    const staged = this.plans.map(({ both }) => both?.takeStaged() ?? []);
+    const staged = this.plans.map(({ row, both }) => ({ row: row.takeStaged(), both: both?.takeStaged() ?? [] }));
+    const queued = this.queueing.then(() => this.queue(staged, signal ?? undefined));
+    this.queueing = queued.catch(() => undefined);
+    const ended = () => this.atOnce(({ row, both }) => (both ?? row).wait());
+    try {
+      await queued;
+    } catch (error) {
+      // What was queued on the devices that work goes on in memory that is freed next.
+      await ended().catch(() => undefined);
+      throw error;
+    }
+    await ended();
+    throwIfAborted(signal ?? undefined, "run");
+  }
+
+  /** Queues both rows, and what follows on both. A row's device lets nobody's copy of its last prediction go unfinished. */
+  private async queue(staged: readonly StagedCopies[], signal?: AbortSignal): Promise<void> {
+    const rows = this.plans.map(({ row }) => row);
+    const boths = this.plans.flatMap(({ both }) => both ?? []);
     await this.atOnce(async ({ row, both }, index, stop) => {
-      const copies = this.steps ? [row.copyOf("input", both!, inputName(index))] : [];
-      await row.run({ signal: stop, copies });
-    }, signal ?? undefined);
+      const input = this.steps ? [row.copyOf("input", both!, inputName(index))] : [];
+      await row.queue({ signal: stop, copies: [...staged[index]!.row, ...input], leavesStaged: true, after: boths });
+    }, signal);
     await this.atOnce(async ({ both }, index, stop) => {
       if (!both) return;
-      const predictions = this.plans.map(({ row }, i) => both.copyOf(predictionName(i), row, "prediction"));
-      await both.run({ signal: stop, copies: [...staged[index]!, ...predictions], leavesStaged: true });
-    }, signal ?? undefined);
+      const predictions = rows.map((row, i) => both.copyOf(predictionName(i), row, "prediction"));
+      const copies = [...staged[index]!.both, ...predictions];
+      await both.queue({ signal: stop, copies, leavesStaged: true, after: rows });
+    }, signal);
   }
 
   /** Sets the states from which the next call starts. start: for each row's device a plan of `startStage` that has run. */

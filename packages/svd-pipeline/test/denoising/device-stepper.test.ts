@@ -66,7 +66,9 @@ function queueing(plan: Plan, numWaiting = 0): DenoisingPlan {
       const next = new Promise<void>((resolve) => asked.push(resolve));
       const waits = asked.length <= numWaiting;
       const copies = plan.takeStaged();
-      const run = last.then(() => plan.run({ ...options, copies, leavesStaged: true })).then(() => (waits ? next : undefined));
+      const run = last
+        .then(() => plan.run({ ...options, copies, leavesStaged: true }))
+        .then(() => (waits ? next : undefined));
       last = run.catch(() => undefined);
       return run;
     },

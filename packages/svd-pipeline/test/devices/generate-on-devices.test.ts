@@ -127,13 +127,20 @@ describe("a device that is lost", () => {
     vi.spyOn(Device.prototype, "compile").mockImplementation(async function (this: Device, ...args) {
       if (!devices.includes(this)) devices.push(this);
       const program = await compile.apply(this, args);
-      const run = program.run.bind(program);
+      const [run, queue] = [program.run.bind(program), program.queue.bind(program)];
       const isSecond = () =>
         (two as unknown as { opened: { team: { members: { device: Device }[] } } }).opened.team.members[1]!.device ===
         this;
-      program.run = async (options) => {
+      const failAtCount = () => {
         if (isSecond() && ++runs === count) throw lost();
+      };
+      program.run = async (options) => {
+        failAtCount();
         return run(options);
+      };
+      program.queue = async (options) => {
+        failAtCount();
+        return queue(options);
       };
       return program;
     });

@@ -76,6 +76,12 @@ export interface RunOptions {
   leavesStaged?: boolean | undefined;
 }
 
+/** How a run is queued. */
+export interface QueueOptions extends Omit<RunOptions, "timing"> {
+  /** Plans, of this or another device, whose run that was queued last ends before this one begins. */
+  after?: readonly Plan[] | undefined;
+}
+
 /** A plan that has no memory of its device yet. */
 export interface PreparedPlan {
   /** Allocates what the layout planned. Called once. @throws VdError as {@link Plan.load} */
@@ -390,6 +396,31 @@ export class Plan {
     return observed(this.observer, "run", () => this.runRows(options));
   }
 
+  /**
+   * Does what {@link run} does without waiting for its end: {@link wait} does. The CPU, and a plan with an observer, which measures each run,
+   * wait for it all the same.
+   *
+   * @throws VdError `cancelled` if the signal fires
+   */
+  async queue(options: QueueOptions = {}): Promise<void> {
+    requireOptions("queue", options);
+    requireSignal(options.signal);
+    const { after = [], signal, copies, leavesStaged } = options;
+    if (this.observer !== undefined) {
+      await this.run({ signal, copies, leavesStaged });
+      return;
+    }
+    const first = [...(leavesStaged ? [] : this.staging.take()), ...(copies ?? [])];
+    const programs = after.map((plan) => plan.program);
+    await this.stoppable(signal, () => this.program.queue({ copies: first, after: programs }));
+  }
+
+  /** Waits for the run that was queued last. @throws VdError what it failed with on the device */
+  async wait(): Promise<void> {
+    await this.program.wait();
+    this.placement.copyOut();
+  }
+
   private async runRows({
     signal,
     copies,
@@ -398,16 +429,22 @@ export class Plan {
   }: RunOptions): Promise<RunTimes> {
     throwIfAborted(signal, "run");
     const first = [...(leavesStaged ? [] : this.staging.take()), ...(copies ?? [])];
+    const times = await this.stoppable(signal, () => this.program.run({ timing, copies: first }));
+    this.placement.copyOut();
+    throwIfAborted(signal, "run");
+    if (timing) this.observer?.planRan(this.observedAs, times);
+    return times;
+  }
+
+  /** Calls `run`, which stops before its next row when the signal fires. */
+  private async stoppable<T>(signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
+    throwIfAborted(signal, "run");
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
     this.underWay++;
     try {
       this.placement.copyIn();
-      const times = await this.program.run({ timing, copies: first });
-      this.placement.copyOut();
-      throwIfAborted(signal, "run");
-      if (timing) this.observer?.planRan(this.observedAs, times);
-      return times;
+      return await run();
     } catch (error) {
       // The device knows that it was stopped, the signal knows why.
       throw signal?.aborted && isVdError(error) && error.code === "cancelled"

@@ -126,13 +126,14 @@ function copiesBefore(parts: readonly DecodePart[], index: number, step: number)
   return copies;
 }
 
-/** Runs a step on all devices. What it takes from others is no longer written by then, and not before all have ended. */
-async function runStep({ team, parts, signal }: TeamDecode, held: readonly Held[], step: number): Promise<void> {
-  const run = async ({ index }: TeamMember, stop: AbortSignal) => {
+/** Queues a step on all devices, behind the one before on all of them: by then nobody writes what is copied, nor reads what is written. */
+async function queueStep({ team, parts, signal }: TeamDecode, held: readonly Held[], step: number): Promise<void> {
+  const after = step === 0 ? [] : await Promise.all(held.map((each) => planOf(each, step - 1)));
+  const queue = async ({ index }: TeamMember, stop: AbortSignal) => {
     const plan = await planOf(held[index]!, step);
-    await plan.run({ signal: stop, copies: copiesBefore(parts, index, step) });
+    await plan.queue({ signal: stop, copies: copiesBefore(parts, index, step), after });
   };
-  await team.atOnce(run, { signal, count: parts.length });
+  await team.atOnce(queue, { signal, count: parts.length });
 }
 
 /** Writes each device's latents. */
@@ -190,8 +191,12 @@ async function runSteps(job: TeamDecode, held: readonly Held[]): Promise<TeamFra
   const layouts: GraphLayout[] = [];
   for (const { steps } of parts) layouts.push(await layoutOf(steps[last]!.stage));
   const results = new Results(job, layouts);
-  for (let step = 0; step <= last; step++) await runStep(job, held, step);
-  const read = async ({ index }: TeamMember) => results.read(await planOf(held[index]!, last), index);
+  for (let step = 0; step <= last; step++) await queueStep(job, held, step);
+  const read = async ({ index }: TeamMember) => {
+    const plan = await planOf(held[index]!, last);
+    await plan.wait();
+    await results.read(plan, index);
+  };
   await team.atOnce(read, { signal, count: parts.length });
   return results.frames;
 }

@@ -101,11 +101,11 @@ describe("a decode on several devices", () => {
     const load: TeamDecode["load"] = async (member, stage, arena) => {
       const loaded = await loadOn(member, stage, arena);
       if (member.index !== 1) return loaded;
-      const run = loaded.plan.run.bind(loaded.plan);
-      loaded.plan.run = async (options) => {
+      const queue = loaded.plan.queue.bind(loaded.plan);
+      loaded.plan.queue = async (options) => {
         if (++numRuns === 4)
           throw new VdError({ code: "driver", where: "run", expected: "a working device", got: "one that was lost" });
-        return run(options);
+        return queue(options);
       };
       return loaded;
     };
