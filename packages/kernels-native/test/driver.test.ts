@@ -270,6 +270,16 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(result.log).toEqual([way, way]);
   });
 
+  test("a run is queued behind that of another GPU, whose result it copies", () => {
+    const { results, wrong } = scenario("after", { STAND_IN_DEVICES: "2", STAND_IN_ORDER: "last" });
+    // What is not queued behind it goes first here.
+    expect(results).toEqual([
+      [2, 3],
+      [0, 0],
+    ]);
+    expect(wrong.code).toBe("attr");
+  });
+
   test("a lost device fails its programs with their rows, and the next plan opens it anew", () => {
     const { run, again, old, next } = scenario("lost", { STAND_IN_LOST_AT: "2" });
     expect(run.code).toBe("driver");

@@ -216,8 +216,8 @@ Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(
       env, "NativeProgram",
       {method<&ProgramObject::run>("run"), method<&ProgramObject::queue>("queue"), method<&ProgramObject::wait>("wait"),
-       method<&ProgramObject::cancel>("cancel"), method<&ProgramObject::free_sync>("freeSync"),
-       method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"), getter<&ProgramObject::candidates>("candidates"),
+       method<&ProgramObject::cancel>("cancel"), method<&ProgramObject::free_sync>("freeSync"), method<&ProgramObject::free>("free"),
+       getter<&ProgramObject::details>("info"), getter<&ProgramObject::candidates>("candidates"),
        getter<&ProgramObject::rejected>("rejected"), getter<&ProgramObject::refused>("refused")});
 }
 
@@ -250,7 +250,8 @@ Napi::Value ask(Napi::Env env, std::shared_ptr<ProgramHandle> handle, RunRequest
                 std::function<Result(Program&, const RunRequest&)> work, typename PromiseWorker<Result>::Finish finish) {
   const bool queues = handle->program->queues_runs();
   if (handle->running.load() >= (queues ? 2 : 1))
-    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time", "another one");
+    throw Error(ErrorCode::unsupported, "run", queues ? "two runs of a program at a time" : "one run of a program at a time",
+                "another one");
   ++handle->running;
   request.number = handle->requested++;
   handle->program->arm();

@@ -543,6 +543,31 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     return { read, run, copy, after, goesOn, toAnother, anew, log };
   },
 
+  /** A run of one GPU that copies what a run of another one leaves, queued behind it and not. */
+  async after() {
+    writeImage("sm_90a");
+    const [first, second] = [0, 1].map((index) => Device.cuda({ index, imageDir: folder })) as [Device, Device];
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    constants.writeSync(Float32Array.from({ length: 128 }, (_, i) => i + 1));
+    const results: number[][] = [];
+    for (const isBehind of [true, false]) {
+      const from = await copyProgram(first, constants);
+      const to = await copyProgram(second, constants);
+      from.memory.writeSync(new Float32Array(64));
+      await from.program.queue();
+      const copies = [{ target: to.memory, to: 0, source: from.memory, from: 128, bytes: 8 }];
+      await to.program.queue({ copies, after: isBehind ? [from.program] : [] });
+      await to.program.wait();
+      results.push([...to.memory.readSync(new Float32Array(2))]);
+      await from.program.wait();
+    }
+    const { program } = await copyProgram(first, constants);
+    await program.wait();
+    const wrong = await failure(() => program.queue({ after: [{ native: 1 } as unknown as typeof program] }));
+    return { results, wrong };
+  },
+
   async module() {
     writeImage("sm_90a");
     return { prepare: await failure(() => open().prepare()) };

@@ -283,6 +283,22 @@ describe("errors", () => {
     expect((await rejection(plan.stage("x", [1]))).code).toBe("shape");
   });
 
+  test("a queued run has ended when it was waited for, behind those that it was queued behind", async () => {
+    const doubled = (g: Graph) => g.output("y", g.pointwise({ a: g.input("x", [1, 1, 1, 2]), aScale: 2 }));
+    const [first, second] = [await make(doubled), await make(doubled)];
+    await first.write("x", [1, 2]);
+    await first.queue();
+    await second.queue({ after: [first], copies: [second.copyOf("x", first, "y")] });
+    await second.wait();
+    expect([...(await second.read("y"))]).toEqual([4, 8]);
+    await first.stage("x", [3, 4]);
+    await first.queue();
+    await first.wait();
+    expect([...(await first.read("y"))]).toEqual([6, 8]);
+    const error = await rejection(first.queue({ signal: AbortSignal.abort() }));
+    expect(error.code).toBe("cancelled");
+  });
+
   test("a second run while one goes on is refused, and the first is not disturbed", async () => {
     const plan = await make(counting(500));
     const first = plan.run();
