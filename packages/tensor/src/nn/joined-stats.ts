@@ -1,13 +1,16 @@
 import { elementwise } from "../elementwise";
 import type { Graph } from "../graph";
-import { channelRange, reshape, type Tensor } from "../tensor";
+import { channelRange, requireTensor, reshape, type Tensor } from "../tensor";
 
 /**
  * Records the statistics of a norm over all frames of a clip from those of its frames, so that the same bits come out whether the frames
  * were measured at once or in parts: the mean of the means; the mean of the variances and the variance of the means.
  * frames: f32[B,F,groups,2] of `group_norm_stats` with `eps`, which is written over → f32[B,1,groups,2].
+ *
+ * @throws VdError `attr` for what is no tensor
  */
 export function joinedStatistics(g: Graph, name: string, frames: Tensor, eps: number): Tensor {
+  requireTensor("joinedStatistics frames", frames);
   const [batch, numFrames, groups] = frames.dims as [number, number, number];
   const spread = channelRange(frames, 1, 2);
   const variance = { name: `${name}.variances`, out: spread };
