@@ -35,6 +35,9 @@ export interface DeviceStepperInput {
   signal?: AbortSignal | undefined;
 }
 
+/** A call that takes longer is not queued behind another: what is queued cannot be cancelled, and what the host does in between is nothing beside it. */
+const MOST_QUEUED_MS = 500;
+
 /** A call of the model that was asked for. */
 interface Call {
   running: Promise<unknown>;
@@ -52,6 +55,8 @@ export class DeviceStepper implements Stepper {
   private staged: { call: number; done: Promise<void> } | undefined;
   /** The call that is queued behind the one under way. */
   private queued: Promise<Call> | undefined;
+  /** How long the last call took; of a first one it is not known. */
+  private tookMs = Number.POSITIVE_INFINITY;
   /** Says whether what the last call left is finite. */
   private checked: Promise<unknown> = Promise.resolve();
 
@@ -81,15 +86,18 @@ export class DeviceStepper implements Stepper {
 
   async advance(call: number, step: number): Promise<void> {
     const { plan, sampler, callsFollow } = this.input;
+    const startMs = performance.now();
     const { running } = await (this.queued ?? this.begin(call));
     this.queued = undefined;
     if (callsFollow && call + 1 < sampler.numModelCalls) {
       this.prepare(call + 1);
-      if (plan.queuesRuns) this.queued = unheard(this.begin(call + 1));
+      const isShort = this.tookMs < MOST_QUEUED_MS;
+      if (plan.queuesRuns && isShort) this.queued = unheard(this.begin(call + 1));
     }
     this.input.whileComputing?.();
     try {
       await running;
+      this.tookMs = performance.now() - startMs;
       await this.checked;
     } catch (error) {
       await this.settle();

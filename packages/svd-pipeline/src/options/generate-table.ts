@@ -298,7 +298,10 @@ export const GENERATE_TABLE = {
     doc: "Leaves the state in `resume` after success, with the finished frames, until `removeState(folder)`: for programs that still have to write the video to a file.",
     default: always(false),
   },
-  signal: { ...SIGNAL, doc: "Cancels within a step; `generate` then throws VdError `cancelled`." },
+  signal: {
+    ...SIGNAL,
+    doc: "Cancels within a step, on a GPU within two where a step takes less than half a second; `generate` then throws VdError `cancelled`.",
+  },
   onProgress: PROGRESS,
   onStepEnd: {
     kind: callback("((step: StepEnd) => StepEndResult | Promise<StepEndResult>)", "StepEnd", "StepEndResult"),

@@ -171,7 +171,8 @@ export interface GenerateOptions {
   /** Leaves the state in `resume` after success, with the finished frames, until `removeState(folder)`: for programs
    *  that still have to write the video to a file. Default: false. */
   keepState?: boolean | undefined;
-  /** Cancels within a step; `generate` then throws VdError `cancelled`. */
+  /** Cancels within a step, on a GPU within two where a step takes less than half a second; `generate` then throws
+   *  VdError `cancelled`. */
   signal?: AbortSignal | undefined;
   /** Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects,
    *  the work fails with its error. */
