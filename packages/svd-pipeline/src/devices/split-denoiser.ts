@@ -102,15 +102,14 @@ export class SplitDenoiser implements DenoisingPlan {
     const staged = this.plans.map(({ row, both }) => ({ row: row.takeStaged(), both: both?.takeStaged() ?? [] }));
     const queued = this.queueing.then(() => this.queue(staged, signal ?? undefined));
     this.queueing = queued.catch(() => undefined);
-    const ended = () => this.atOnce(({ row, both }) => (both ?? row).wait());
     try {
       await queued;
+      await this.atOnce(({ row, both }) => (both ?? row).wait());
     } catch (error) {
-      // What was queued on the devices that work goes on in memory that is freed next.
-      await ended().catch(() => undefined);
+      // What was queued goes on in memory that is freed next, the other device's too.
+      await Promise.allSettled(this.plans.flatMap(({ row, both }) => [row.wait(), both?.wait()]));
       throw error;
     }
-    await ended();
     throwIfAborted(signal ?? undefined, "run");
   }
 

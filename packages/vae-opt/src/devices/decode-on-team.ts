@@ -102,6 +102,11 @@ async function release({ block }: DecodePart, { arena, steps }: Held): Promise<v
   await Promise.all([arena?.free(), block.free()]);
 }
 
+/** Waits until nothing is under way on any device: what one frees others copy from. */
+async function settle(held: readonly Held[]): Promise<void> {
+  await Promise.allSettled(held.flatMap(({ steps }) => steps).map(async (step) => (await step).plan.wait()));
+}
+
 const planOf = async ({ steps }: Held, step: number): Promise<Plan> => (await steps[step]!).plan;
 
 /** What a device's step begins with: frames next to its own from its neighbours' maps, and statistics of all devices' frames. */
@@ -217,8 +222,11 @@ export async function decodeOnTeam(job: TeamDecode): Promise<TeamFrames> {
     const begin = (member: TeamMember) => beginLoading(job, member, held[member.index]!, stop);
     await team.atOnce(begin, { signal, count: parts.length });
     return await runSteps(job, held);
-  } finally {
+  } catch (error) {
     ended.abort();
+    await settle(held);
+    throw error;
+  } finally {
     // What lies on a device that was lost is gone; the others free theirs.
     await Promise.allSettled(parts.map((part, i) => release(part, held[i]!)));
   }
