@@ -28,8 +28,10 @@ function requireBuffer(where: string, value: unknown): void {
 /** Bytes of one buffer that go to another, which may be another device's. */
 export interface BufferCopy {
   target: DeviceBuffer;
+  /** The byte of the target where they go. */
   to: number;
   source: DeviceBuffer;
+  /** The byte of the source where they begin. */
   from: number;
   bytes: number;
 }

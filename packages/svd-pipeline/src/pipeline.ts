@@ -142,7 +142,7 @@ export class StableVideoDiffusionPipeline {
    *
    * @throws VdError before any work `attr` for a wrong option, `memory` for a video that cannot fit into this machine;
    *   then `io` for a picture that cannot be read or weights that were written to since they were opened, `cancelled`
-   *   within a step of the signal
+   *   within a step of the signal, on a GPU within two where a step takes less than half a second
    * @example
    * ```ts
    * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");

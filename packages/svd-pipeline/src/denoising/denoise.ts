@@ -65,7 +65,8 @@ export const drawsNoiseAt = (sampler: Sampler, call: number): boolean =>
  * Takes all steps of a sampler and resolves to the clean latents, which the device is not needed for any more. A step that calls the model more than once is
  * reported after its last call.
  *
- * @throws VdError `cancelled` within a step of the signal, on a GPU within two where a step takes less than half a second, `weights` for latents that are no longer finite
+ * @throws VdError `cancelled` within a step of the signal, on a GPU within two where a step takes less than half a second; `weights` for latents
+ *   that are no longer finite
  */
 export async function denoise(stepper: Stepper, sampler: Sampler, options: DenoiseOptions): Promise<LastLatents> {
   let stepStart = performance.now();
