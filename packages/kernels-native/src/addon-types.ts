@@ -130,6 +130,7 @@ export interface NativeDevice {
     options?: {
       capture: boolean;
       variants?: string[];
+      insteadOf?: string[];
       explain?: boolean;
       batchInvariant?: boolean;
       streamBytes?: number;

@@ -137,6 +137,9 @@ export interface CompileOptions {
   /** Per row: the kernel variant wanted. An empty text, or a name that the row cannot have here, leaves the choice to the
    *  device; so does an absent list. */
   variants?: readonly string[] | undefined;
+  /** Per row: the device's own choice that the wanted variant replaces; where the device would choose another one by now, its choice
+   *  stands. An empty text, or an absent list: whatever it is. */
+  insteadOf?: readonly string[] | undefined;
   /** Also find out why rows cannot have other kernel variants; default false. */
   explain?: boolean | undefined;
   /** Each result's bits follow from what it is computed of alone, so that they stay when a batch or a clip is computed in other pieces.
@@ -311,10 +314,18 @@ export class Device {
     words: Float64Array,
     names: readonly string[],
     bindings: readonly Binding[],
-    { capture = false, variants, explain = false, batchInvariant = false, streamBytes = 0 }: CompileOptions = {},
+    {
+      capture = false,
+      variants,
+      insteadOf,
+      explain = false,
+      batchInvariant = false,
+      streamBytes = 0,
+    }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
-    const options = { capture, explain, batchInvariant, streamBytes, ...(variants ? { variants: [...variants] } : {}) };
+    const wanted = { ...(variants && { variants: [...variants] }), ...(insteadOf && { insteadOf: [...insteadOf] }) };
+    const options = { capture, explain, batchInvariant, streamBytes, ...wanted };
     const program = await awaitNative(() => this.native.compile(words, [...names], buffers, options));
     program.refused.forEach(warnOfRefusal);
     return new Program(program);

@@ -1,6 +1,7 @@
 // Measures the kernel variants of every stage of --model DIR at the sizes that users ask for, as the pipeline records them: with guidance
 // and without, in 16 and in 8 bits, in full and in low memory use. Writes which suit this device: --json FILE, the format of
-// packages/tensor/src/tune/defaults. Prints the rows whose variant changes, and what the stages take before and after.
+// packages/tensor/src/tune/defaults. Prints the rows whose variant changes, and what their stages take before and after: changes that do
+// not make a whole stage faster are left out.
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import {
@@ -40,7 +41,9 @@ const { values: options } = parseArgs({
 /** The sampler's needs by default: Euler's, in one launch after the denoiser. */
 const STEP_NEEDS = { numHistory: 0, drawsNoise: false };
 /** Runs of each whole stage, with the table and without in turn. */
-const NUM_COMPARED = 3;
+const NUM_COMPARED = 5;
+/** What a stage must take at most with the table, as a share of its time without: less of a gain is noise. */
+const LEAST_GAIN = 0.99;
 
 interface StageLayout {
   name: string;
@@ -128,31 +131,6 @@ function printChanges(entries: Entries): void {
   }
 }
 
-async function tuneAll(stages: readonly StageLayout[]): Promise<Entries> {
-  let entries: Entries = {};
-  for (const { name, layout } of stages) {
-    const startMs = performance.now();
-    let numPasses = 0;
-    const onProgress = ({ pass, numRows }: { pass: number; numRows: number }) => {
-      numPasses = pass;
-      process.stderr.write(`\r${name}: pass ${pass}, ${numRows} rows   `);
-    };
-    const found = await tunePlan(device, layout, {
-      repeats: Number(options.repeats),
-      known: entries,
-      batchInvariant: true,
-      fill,
-      onProgress,
-    });
-    process.stderr.write("\r\x1b[K");
-    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-    console.log(`${name}: ${Object.keys(found).length} new rows with a choice, ${numPasses} passes, ${seconds} s`);
-    printChanges(found);
-    entries = { ...entries, ...found };
-  }
-  return entries;
-}
-
 /** Best times of a whole stage without the table and with it, run in turn. */
 async function compareStage(layout: GraphLayout, table: TuningTable): Promise<[beforeUs: number, afterUs: number]> {
   const plans: Plan[] = [];
@@ -172,27 +150,11 @@ async function compareStage(layout: GraphLayout, table: TuningTable): Promise<[b
   }
 }
 
-/** Prints what every stage takes before and after, and the sums. */
-async function compareAll(stages: readonly StageLayout[], table: TuningTable): Promise<void> {
-  const sums = [0, 0];
-  const print = (name: string, beforeUs: number, afterUs: number) => {
-    const percent = (100 * (afterUs / beforeUs - 1)).toFixed(1);
-    const [before, after] = [beforeUs, afterUs].map((us) => (us / 1000).toFixed(2));
-    console.log(`${name}: ${before} ms before, ${after} ms after (${percent} %)`);
-  };
-  for (const { name, layout } of stages) {
-    try {
-      const [beforeUs, afterUs] = await compareStage(layout, table);
-      sums[0] = sums[0]! + beforeUs;
-      sums[1] = sums[1]! + afterUs;
-      print(name, beforeUs, afterUs);
-    } catch (error) {
-      // Two plans at once may be too much for a small card; the table does not depend on it.
-      if (!isVdError(error) || error.code !== "memory") throw error;
-      console.log(`${name}: not compared, ${error.message}`);
-    }
-  }
-  print("total", sums[0]!, sums[1]!);
+/** How a stage's time changed. */
+function changeOf(name: string, [beforeUs, afterUs]: readonly [number, number]): string {
+  const percent = (100 * (afterUs / beforeUs - 1)).toFixed(1);
+  const [before, after] = [beforeUs, afterUs].map((us) => (us / 1000).toFixed(2));
+  return `${name}: ${before} ms before, ${after} ms after (${percent} %)`;
 }
 
 function tableOf({ name }: Device, entries: Entries): TuningTable {
@@ -200,13 +162,55 @@ function tableOf({ name }: Device, entries: Entries): TuningTable {
   return { device: name, driverVersion, kernelHash, entries };
 }
 
+const isChange = ({ variant, timesUs }: TuningEntry): boolean => Object.keys(timesUs)[0] !== variant;
+
+/** The entries with every change taken back. */
+const withoutChanges = (entries: Entries): Entries =>
+  Object.fromEntries(
+    Object.entries(entries).map(([key, entry]) => [key, { ...entry, variant: Object.keys(entry.timesUs)[0]! }]),
+  );
+
+/** True where the whole stage is faster with what was found. Rows are timed one by one, with pauses in between in which a GPU cools: at its
+ *  limit of power, what one of them gains the next may lose by the clock. */
+async function isFaster({ name, layout }: StageLayout, found: Entries): Promise<boolean> {
+  try {
+    const [beforeUs, afterUs] = await compareStage(layout, tableOf(device, found));
+    const faster = afterUs < LEAST_GAIN * beforeUs;
+    console.log(`${changeOf(name, [beforeUs, afterUs])}${faster ? "" : ": not kept"}`);
+    return faster;
+  } catch (error) {
+    // Two plans at once may be too much for a small card.
+    if (!isVdError(error) || error.code !== "memory") throw error;
+    console.log(`${name}: not compared, ${error.message}`);
+    return true;
+  }
+}
+
+/** What was found for a stage that has rows of its own; nothing of it changes where that does not pay. */
+async function tuneStage({ name, layout }: StageLayout, known: Entries): Promise<Entries> {
+  const startMs = performance.now();
+  let numPasses = 0;
+  const onProgress = ({ pass, numRows }: { pass: number; numRows: number }) => {
+    numPasses = pass;
+    process.stderr.write(`\r${name}: pass ${pass}, ${numRows} rows   `);
+  };
+  const found = await tunePlan(device, layout, {
+    ...{ repeats: Number(options.repeats), known, batchInvariant: true, fill, onProgress },
+  });
+  process.stderr.write("\r\x1b[K");
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  console.log(`${name}: ${Object.keys(found).length} new rows with a choice, ${numPasses} passes, ${seconds} s`);
+  printChanges(found);
+  if (!Object.values(found).some(isChange)) return found;
+  return (await isFaster({ name, layout }, found)) ? found : withoutChanges(found);
+}
+
 const startMs = performance.now();
 const stages: StageLayout[] = [];
 for (const recording of recordings()) stages.push(...(await layoutsOf(recording)));
-const entries = await tuneAll(stages);
-const table = tableOf(device, entries);
-if (options.json) writeTuningTable(options.json, table);
-const changed = Object.values(entries).filter(({ variant, timesUs }) => Object.keys(timesUs)[0] !== variant);
-console.log(`${changed.length} of ${Object.keys(entries).length} rows with a choice change`);
-await compareAll(stages, table);
+let entries: Entries = {};
+for (const stage of stages) entries = { ...entries, ...(await tuneStage(stage, entries)) };
+const changed = Object.fromEntries(Object.entries(entries).filter(([, entry]) => isChange(entry)));
+if (options.json) writeTuningTable(options.json, tableOf(device, changed));
+console.log(`${Object.keys(changed).length} of ${Object.keys(entries).length} rows with a choice change`);
 console.log(`tuned ${device.name} in ${((performance.now() - startMs) / 1000).toFixed(1)} s`);

@@ -70,6 +70,8 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   if (!streamBytes.IsUndefined()) options.streamBytes = read_size(streamBytes, "compile streamBytes");
   const Napi::Value variants = from.Get("variants");
   if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
+  const Napi::Value insteadOf = from.Get("insteadOf");
+  if (!insteadOf.IsUndefined()) options.insteadOf = read_strings(insteadOf, "compile insteadOf");
   return options;
 }
 

@@ -52,6 +52,9 @@ struct CompileOptions {
   bool capture = false;
   /** Per row: the variant wanted; an empty text, one that the row cannot have, or an empty list leave it to the backend. */
   std::vector<std::string> variants;
+  /** Per row: the backend's own choice that the wanted variant replaces; where that is another one by now, it stands. An empty text or an
+   *  empty list: whatever it is. */
+  std::vector<std::string> insteadOf;
   /** The same for rows whose variants may be the same: all of them but where their memory lies. Empty: unknown. */
   std::string rowsKey;
   /** Also find out why rows cannot have other variants, where the backend has several. */

@@ -26,6 +26,7 @@ int planning_threads(size_t rows) {
 
 /** What is left of a row's candidates, which take many times the memory of the one that is chosen. */
 struct Choice {
+  std::string wanted;
   std::vector<std::string> names;
   std::vector<RejectedVariant> rejected;
   Variant variant;
@@ -33,7 +34,7 @@ struct Choice {
   std::optional<Candidates> open;
   std::exception_ptr error;
 
-  void close(Candidates& candidates, const std::string& wanted) {
+  void close(Candidates& candidates) {
     names = candidates.names();
     rejected = candidates.rejected();
     variant = candidates.extract(wanted);
@@ -69,17 +70,28 @@ void drop_refused(Context& context, const std::string& row, const std::string& w
   }
 }
 
+const std::string& text_of(const std::vector<std::string>& texts, size_t i) {
+  static const std::string none;
+  return i < texts.size() ? texts[i] : none;
+}
+
+/** The variant that a row is to have; an empty text where its own choice stands. */
+std::string wanted_of(const Candidates& candidates, const CompileOptions& options, size_t row) {
+  const std::string& replaced = text_of(options.insteadOf, row);
+  return replaced.empty() || replaced == candidates.variants.front().name ? text_of(options.variants, row) : std::string();
+}
+
 /** What rows have without the driver, by several threads. */
-std::vector<Choice> plan_rows(const DeviceInfo& device, const std::vector<Row>& rows, const std::vector<std::string>& wanted,
-                              const PlanningOptions& options) {
+std::vector<Choice> plan_rows(const DeviceInfo& device, const std::vector<Row>& rows, const CompileOptions& options) {
   std::vector<Choice> choices(rows.size());
   share_out(static_cast<int64_t>(rows.size()), planning_threads(rows.size()), [&](int64_t index) {
     const auto i = static_cast<size_t>(index);
     Choice& choice = choices[i];
     try {
-      Candidates candidates = variants_of(rows[i], device, options);
-      if (needs_driver(candidates.named(wanted[i]))) choice.open = std::move(candidates);
-      else choice.close(candidates, wanted[i]);
+      Candidates candidates = variants_of(rows[i], device, {options.explain, options.batchInvariant});
+      choice.wanted = wanted_of(candidates, options, i);
+      if (needs_driver(candidates.named(choice.wanted))) choice.open = std::move(candidates);
+      else choice.close(candidates);
     } catch (...) {
       choice.error = std::current_exception();
     }
@@ -90,17 +102,15 @@ std::vector<Choice> plan_rows(const DeviceInfo& device, const std::vector<Row>& 
 }  // namespace
 
 std::shared_ptr<const Choices> choose_variants(Context& context, const std::vector<Row>& rows, const CompileOptions& options) {
-  std::vector<std::string> wanted = options.variants;
-  wanted.resize(rows.size());
-  std::vector<Choice> choices = plan_rows(context.info(), rows, wanted, {options.explain, options.batchInvariant});
+  std::vector<Choice> choices = plan_rows(context.info(), rows, options);
   auto chosen = std::make_shared<Choices>();
   chosen->rows.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     Choice& choice = choices[i];
     if (choice.error) std::rethrow_exception(choice.error);
     if (choice.open) {
-      drop_refused(context, rows[i].name, wanted[i], *choice.open, chosen->info);
-      choice.close(*choice.open, wanted[i]);
+      drop_refused(context, rows[i].name, choice.wanted, *choice.open, chosen->info);
+      choice.close(*choice.open);
       choice.open.reset();
     }
     chosen->info.candidates.push_back(std::move(choice.names));
@@ -114,7 +124,10 @@ std::string choice_key(const CompileOptions& options) {
   if (options.rowsKey.empty()) return {};
   std::string key = options.rowsKey;
   key.append(options.explain ? "e" : "-").append(options.batchInvariant ? "b" : "-");
-  for (const std::string& variant : options.variants) key.append(variant).push_back('\0');
+  for (const auto* texts : {&options.variants, &options.insteadOf}) {
+    key.push_back('|');
+    for (const std::string& text : *texts) key.append(text).push_back('\0');
+  }
   return key;
 }
 

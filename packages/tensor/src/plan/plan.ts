@@ -175,14 +175,16 @@ export class Plan {
     const placement = new Placement(layout, device, options.arena);
     const words = await runInSlices(placeRows(layout, placement));
     await device.prepare();
-    const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
+    const wanted = options.variants
+      ? { variants: options.variants }
+      : await tunedVariants(device, layout, options.tuning);
     const names = layout.graph.rows.map((row) => row.name);
     const load = async () => {
       await placement.allocate();
       try {
         // Runs that are observed measure their rows and replay nothing.
         const capture = options.capture && options.observer === undefined;
-        const program = await device.compile(words, names, placement.bindings, { ...options, capture, variants });
+        const program = await device.compile(words, names, placement.bindings, { ...options, capture, ...wanted });
         const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
         const queuesRuns = capture === true && device.kind === "cuda";
         return new Plan(layout, placement, program, options.observer, loaded, queuesRuns);

@@ -4,7 +4,7 @@ import type { GraphLayout } from "../plan/layout";
 import type { Row } from "../row";
 import { defaultTuningTable } from "./defaults";
 import { rowKey } from "./row-key";
-import type { TuningTable } from "./table";
+import type { TuningEntry, TuningTable } from "./table";
 
 /** Which table decides the variants of a plan: a given one, none at all (false), or the one that comes with the package
  *  for the device (undefined). */
@@ -39,25 +39,39 @@ type Entries = TuningTable["entries"];
 /** The row without its optional results. */
 const withFirstResult = (row: Row): Row => ({ ...row, outputs: row.outputs.slice(0, 1) });
 
-/** What suits a row suits it with further results too, unless the table says otherwise. */
-function variantOf(row: Row, entries: Entries): string {
-  const rows = row.outputs.some((each, i) => i > 0 && each) ? [row, withFirstResult(row)] : [row];
-  const key = rows.map(rowKey).find((each) => Object.hasOwn(entries, each));
-  return key === undefined ? "" : entries[key]!.variant;
+/** What rows are to have by a table, each list with an empty text where the table says nothing. */
+export interface TunedRows {
+  variants: string[];
+  /** The device's own choices that these were faster than. Where it makes another one by now, of kernels or a planner that came since, the
+   *  table knows nothing of it. */
+  insteadOf: string[];
 }
 
-/** Returns the variant of every row by a table, an empty text where the table says nothing. Pauses after some rows. */
+const NOTHING = { variant: "", timesUs: {} };
+
+/** What suits a row suits it with further results too, unless the table says otherwise. */
+function entryOf(row: Row, entries: Entries): TuningEntry {
+  const rows = row.outputs.some((each, i) => i > 0 && each) ? [row, withFirstResult(row)] : [row];
+  const key = rows.map(rowKey).find((each) => Object.hasOwn(entries, each));
+  return key === undefined ? NOTHING : entries[key]!;
+}
+
+/** Returns the variant of every row by a table. Pauses after some rows. */
 export const chooseVariants = pausable(function* (
   { graph }: Pick<GraphLayout, "graph">,
   { entries }: Pick<TuningTable, "entries">,
-): Pausable<string[]> {
-  const variants: string[] = [];
-  for (const row of graph.rows) if (variants.push(variantOf(row, entries)) % PIECE === 0) yield;
-  return variants;
+): Pausable<TunedRows> {
+  const rows: TunedRows = { variants: [], insteadOf: [] };
+  for (const row of graph.rows) {
+    const { variant, timesUs } = entryOf(row, entries);
+    rows.insteadOf.push(Object.keys(timesUs)[0] ?? "");
+    if (rows.variants.push(variant) % PIECE === 0) yield;
+  }
+  return rows;
 });
 
 /**
- * The variants of a plan's rows on a device; undefined where all are the device's own choice. The event loop turns
+ * What a plan's rows are to have on a device; undefined where all are the device's own choice. The event loop turns
  * meanwhile.
  *
  * @throws VdError as {@link tuningTableFor}
@@ -66,7 +80,7 @@ export async function tunedVariants(
   device: Pick<Device, "kind" | "name">,
   layout: Pick<GraphLayout, "graph">,
   tuning: Tuning,
-): Promise<string[] | undefined> {
+): Promise<TunedRows | undefined> {
   const entries = tuningTableFor(device, tuning)?.entries;
   if (!entries || Object.keys(entries).length === 0) return undefined;
   return runInSlices(chooseVariants.inPieces(layout, { entries }));

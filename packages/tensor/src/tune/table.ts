@@ -7,7 +7,7 @@ import { placeFileSync } from "../files/whole-file";
 export interface TuningEntry {
   /** The variant to run. */
   variant: string;
-  /** Median time of every variant that was tried. */
+  /** Median time of every variant that was tried, the device's own choice first: where it makes another one by now, the entry says nothing. */
   timesUs: Readonly<Record<string, number>>;
 }
 

@@ -70,6 +70,10 @@ describe.skipIf(!hasCompiler)("tuning over a stand-in for the driver (needs Linu
     expect(result.stale).toEqual(result.plain);
   });
 
+  test("what was faster than another choice than the device's own is not taken", () => {
+    expect(result.otherGuess).toEqual(result.plain);
+  });
+
   test("a table of another device is refused", () => {
     expect(result.otherDevice).toMatchObject({ code: "unsupported" });
     expect(result.otherDevice.message).toContain("[tuning] expected a table of Stand-in GPU 0, got one of NVIDIA H200");
@@ -106,9 +110,10 @@ test("all rows of a long plan get what the table says", async () => {
     for (let i = 0; i < 300; i++) x = i % 3 === 0 ? g.copy({ x }) : g.pointwise({ a: x });
     g.output("y", x);
   });
-  const entries = { [rowKey(layout.graph.rows[0]!)]: { variant: "found", timesUs: {} } };
+  const entries = { [rowKey(layout.graph.rows[0]!)]: { variant: "found", timesUs: { own: 2, found: 1 } } };
   const table = { device: "A GPU", driverVersion: "", kernelHash: "", entries };
-  const variants = await tunedVariants({ kind: "cuda", name: "A GPU" }, layout, table);
-  expect(variants).toEqual(layout.graph.rows.map(({ op }) => (op === "copy" ? "found" : "")));
-  expect(variants).toEqual(chooseVariants(layout, table));
+  const rows = await tunedVariants({ kind: "cuda", name: "A GPU" }, layout, table);
+  const textsOf = (text: string) => layout.graph.rows.map(({ op }) => (op === "copy" ? text : ""));
+  expect(rows).toEqual({ variants: textsOf("found"), insteadOf: textsOf("own") });
+  expect(rows).toEqual(chooseVariants(layout, table));
 });

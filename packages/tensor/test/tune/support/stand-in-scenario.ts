@@ -90,6 +90,9 @@ const result = {
   captured: await variantsOf({ tuning: tableOf(entries), capture: true }),
   byHand: await variantsOf({ tuning: tableOf(entries), variants: ["linear_plain_f16", "", ""] }),
   stale: await variantsOf({ tuning: tableOf({ [key!]: { variant: "linear_mma_f16_m1n1", timesUs: {} } }) }),
+  otherGuess: await variantsOf({
+    tuning: tableOf({ [key!]: { ...entries[key!]!, timesUs: { linear_mma_f16_m1n1: 400 } } }),
+  }),
   otherDevice: await failure(() => variantsOf({ tuning: tableOf(entries, "NVIDIA H200") })),
   known: await tunePlan(device, layout, { known: entries, onProgress: ({ pass }) => passesOfKnown.push(pass) }),
   passesOfKnown,
