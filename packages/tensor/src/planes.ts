@@ -22,6 +22,18 @@ function requirePlanes(where: string, from: Float32Array, dims: PlaneDims, resul
   }
 }
 
+// Loops stand in functions of their own: what pauses is compiled anew behind each pause.
+
+/** Copies `count` numbers from `from` on to every `step`-th place from `to` on. */
+function spread(values: Float32Array, from: number, count: number, result: Float32Array, to: number, step: number) {
+  for (let i = 0; i < count; i++) result[to + i * step] = values[from + i]!;
+}
+
+/** Copies every `step`-th number from `from` on, `count` of them, to the places from `to` on. */
+function gather(values: Float32Array, from: number, step: number, count: number, result: Float32Array, to: number) {
+  for (let i = 0; i < count; i++) result[to + i] = values[from + i * step]!;
+}
+
 /** Copies planes [F,C,H,W] to pixels [F,H,W,C] in `result`, which it returns. Pauses after each plane. dims: F, C, H, W. */
 export const planesToPixels = pausable(function* (
   planes: Float32Array,
@@ -33,7 +45,7 @@ export const planesToPixels = pausable(function* (
   const area = height * width;
   for (let plane = 0; plane < frames * channels; plane++) {
     const at = Math.floor(plane / channels) * area * channels + (plane % channels);
-    for (let i = 0; i < area; i++) result[at + i * channels] = planes[plane * area + i]!;
+    spread(planes, plane * area, area, result, at, channels);
     yield;
   }
   return result;
@@ -50,7 +62,7 @@ export const pixelsToPlanes = pausable(function* (
   const area = height * width;
   for (let plane = 0; plane < frames * channels; plane++) {
     const at = Math.floor(plane / channels) * area * channels + (plane % channels);
-    for (let i = 0; i < area; i++) result[plane * area + i] = pixels[at + i * channels]!;
+    gather(pixels, at, channels, area, result, plane * area);
     yield;
   }
   return result;

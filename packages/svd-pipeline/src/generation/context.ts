@@ -10,6 +10,7 @@ import type { CheckedOptions } from "../options/check-generate";
 import type { EightBits } from "../precision/eight-bits";
 import type { StageShape } from "../stages/definitions";
 import type { PinnedWeights } from "../stages/pinned-weights";
+import type { SharedArena } from "../stages/shared-arena";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
 import type { GenerateOptions, Precision } from "../types";
@@ -92,6 +93,8 @@ export interface GenerationRun {
   readonly noise: GenerationNoise;
   /** Settles when the stages before decoding are being loaded, where that begins before the picture is there. */
   readonly loadingAhead?: Promise<void> | undefined;
+  /** Where stages that follow each other work, the decoder among them: it is loaded beside the denoiser then. Undefined where it is not. */
+  arenaAhead?: SharedArena | undefined;
   /** What follows from embeddings of CLIP's, where it is computed while the autoencoder still encodes. */
   readonly conditionsAhead?: Map<Float32Array, Promise<Conditions>>;
   /** How the denoiser's calls were made so far. */

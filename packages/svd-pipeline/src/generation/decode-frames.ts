@@ -120,7 +120,8 @@ function decodePieces(
     // While a GPU computes; a CPU has its own work to do.
     const memory = () => (device.kind === "cpu" ? [] : ["levels", "frames"].map((name) => memoryForOutput(plan, name)));
     const [levels, frames] = await besides(running, memory);
-    const [data, bytes] = [await plan.readBytes("levels", levels), await plan.readBytes("frames", frames)];
+    const read = async () => [await plan.readBytes("levels", levels), await plan.readBytes("frames", frames)] as const;
+    const [data, bytes] = await besides(run.loader.freeLeft(), read);
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });
 }

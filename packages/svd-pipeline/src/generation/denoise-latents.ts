@@ -81,8 +81,10 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
     const states = { layout: plan.layout, readBytes: (name: string) => plan.readBytes(name) };
     return takeSteps(run, begin, () => stepperOf(run, plan, states, begin, fill));
   };
-  // The device frees gigabytes meanwhile.
-  return loader.runThen(stage, body, (last) => last(), { ...denoiseCompile(context, device), device });
+  const options = { ...denoiseCompile(context, device), device };
+  // Freeing gigabytes makes the device wait: what decodes is loaded already, or needs their memory.
+  if (run.arenaAhead) return (await loader.runLeaving(stage, body, options))();
+  return loader.runThen(stage, body, (last) => last(), options);
 }
 
 /** What {@link fillStates} works with. */

@@ -1,5 +1,6 @@
 import { throwIfAborted } from "@vd/kernels-native";
 import { noCalls } from "../denoising/call-planner";
+import type { SharedArena } from "../stages/shared-arena";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { Conditions } from "./conditions";
@@ -34,6 +35,7 @@ export class Generation implements GenerationRun {
   readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
   loadingAhead: Promise<void> | undefined;
+  arenaAhead: SharedArena | undefined;
   readonly conditionsAhead = new Map<Float32Array, Promise<Conditions>>();
   readonly callsMade = noCalls();
 

@@ -7,6 +7,7 @@ import { denoisingDevice, type GenerationRun } from "./context";
 import { denoiseCompile } from "./denoise-compile";
 import { isDenoiser } from "./estimate";
 import { bytesBefore, phaseBudget } from "./memory-phases";
+import { decodingAheadBytes } from "./prepare-decoding";
 
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
  *  weights while this thread prepares the picture and while the picture is encoded. */
@@ -25,11 +26,13 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   // Computed beside the encoder's work; all others wait for each other's results, and take turns in one working memory.
   const beside = new Set([embed, condition]);
   if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
-  let arenaBytes = 0;
+  const decoding = denoisesHere ? await decodingAheadBytes(context) : 0;
+  let arenaBytes = decoding;
   for (const stage of wanted)
     if (!beside.has(stage))
       arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, options.signal)).memory.arenaBytes);
   const arena = loader.arenaFor(arenaBytes);
+  if (decoding > 0) run.arenaAhead = arena;
   for (const stage of wanted) {
     if (beside.has(stage)) loader.loadAhead(stage, { lane: "beside" });
     // The denoiser takes longest, and nobody is to wait for it when the picture is encoded.

@@ -35,6 +35,8 @@ export interface BytesBefore {
   ahead: number;
   /** While the denoiser runs. */
   denoising: number;
+  /** Working memory of the denoiser, and the most of all stages. */
+  arenaBytes: { denoiser: number; all: number };
 }
 
 interface MeasuredStage {
@@ -61,6 +63,19 @@ async function decoderBytes({ models, shape, layouts, checked, options }: Genera
   return weightBytes - transformedBytes;
 }
 
+/** Returns whether a GPU has room for the decoder, `memory`, beside the denoiser where both take turns in one working memory. */
+export async function decodesBesideDenoiser(
+  context: GenerationContext,
+  device: Device,
+  memory: PlanMemory,
+): Promise<boolean> {
+  const { denoising, ahead, arenaBytes } = await bytesBefore(context);
+  const grows = Math.max(0, memory.arenaBytes - arenaBytes.all);
+  const decoder = memory.stateBytes + memory.ioBytes + memory.transformedBytes;
+  const most = Math.max(ahead + grows, denoising + (arenaBytes.all - arenaBytes.denoiser) + grows + decoder);
+  return most <= (await phaseBudget(device));
+}
+
 /** Returns what the stages before decoding take of a GPU, phase by phase. */
 export async function bytesBefore(context: GenerationContext): Promise<BytesBefore> {
   const { layouts, options, keepsStages } = context;
@@ -75,10 +90,12 @@ export async function bytesBefore(context: GenerationContext): Promise<BytesBefo
   const placed = (each: MeasuredStage) => each.memory.stateBytes + each.memory.ioBytes;
   const arena = (each: MeasuredStage) => each.memory.arenaBytes;
   const beside = await decoderBytes(context);
-  const denoising = beside + kept + transformed + sumOf(denoisers, placed) + mostOf(denoisers, arena);
+  const arenaBytes = { denoiser: mostOf(denoisers, arena), all: mostOf(stages, arena) };
+  const denoising = beside + kept + transformed + sumOf(denoisers, placed) + arenaBytes.denoiser;
   return {
     stays: keepsStages ? kept + transformed : kept,
-    ahead: denoising + sumOf(others, placed) + Math.max(0, mostOf(others, arena) - mostOf(denoisers, arena)),
+    ahead: denoising + sumOf(others, placed) + (arenaBytes.all - arenaBytes.denoiser),
     denoising: denoising + (await previewBytes(context)),
+    arenaBytes,
   };
 }

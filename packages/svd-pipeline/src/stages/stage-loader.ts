@@ -57,6 +57,8 @@ export interface LoadAheadOptions extends CompileOptions {
 export class StageLoader {
   readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
   private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
+  /** Stages that have run and are still loaded. */
+  private left: LoadedStage[] = [];
   private readonly kept = new Map<string, LoadedStage>();
   /** What is prepared for the loader's device, by the stage's key; undefined where that failed. */
   private readonly preparing = new Map<string, Promise<{ layout: GraphLayout; plan: PreparedPlan } | undefined>>();
@@ -105,6 +107,28 @@ export class StageLoader {
     } finally {
       await (freed ?? loaded.release());
     }
+  }
+
+  /**
+   * Does what {@link run} does, and leaves the stage loaded until {@link freeLeft}: freeing makes the device wait.
+   *
+   * @throws VdError as {@link run}
+   */
+  async runLeaving<T>(
+    stage: StageDefinition,
+    body: (plan: Plan) => Promise<T>,
+    options: StageOptions = {},
+  ): Promise<T> {
+    const loaded = await this.open(stage, options);
+    this.left.push(loaded);
+    return body(loaded.plan);
+  }
+
+  /** Frees what {@link runLeaving} left. Nothing of it may run. */
+  async freeLeft(): Promise<void> {
+    const { left } = this;
+    this.left = [];
+    for (const each of left) await each.release();
   }
 
   /**
@@ -176,7 +200,8 @@ export class StageLoader {
     try {
       return await this.load(stage, options);
     } catch (error) {
-      if (!isOutOfMemory(error) || this.ahead.size === 0) throw error;
+      if (!isOutOfMemory(error) || this.ahead.size + this.left.length === 0) throw error;
+      await this.freeLeft();
       await this.dropAhead();
       await this.options.device.trim();
       return this.load(stage, options);
@@ -196,7 +221,7 @@ export class StageLoader {
     const before = this.lanes.get(lane) ?? Promise.resolve();
     const loading = before.then(() => (this.isClosed || signal?.aborted ? undefined : load()));
     const kept = loading.catch(() => undefined);
-    this.ahead.set(stage.name, kept);
+    this.ahead.set(keyOf(stage), kept);
     this.lanes.set(lane, kept);
   }
 
@@ -217,19 +242,25 @@ export class StageLoader {
     );
   }
 
-  /** Frees what was loaded or prepared ahead and not taken; nothing more is loaded ahead. */
+  /** Frees what was loaded or prepared ahead and not taken, and what is left; nothing more is loaded ahead. */
   async dropAhead(): Promise<void> {
     this.isClosed = true;
     await Promise.all(this.preparing.values());
     this.preparing.clear();
-    const left = [...this.ahead.values()];
+    const ahead = [...this.ahead.values()];
     this.ahead.clear();
-    for (const each of left) await (await each)?.release();
+    for (const each of ahead) await (await each)?.release();
+    await this.freeLeft();
   }
 
-  private take({ name }: StageDefinition): Promise<LoadedStage | undefined> | undefined {
-    const loading = this.ahead.get(name);
-    this.ahead.delete(name);
+  /** True where {@link loadAhead} was called for a stage that was not run since. */
+  isAhead(stage: StageDefinition): boolean {
+    return this.ahead.has(keyOf(stage));
+  }
+
+  private take(stage: StageDefinition): Promise<LoadedStage | undefined> | undefined {
+    const loading = this.ahead.get(keyOf(stage));
+    this.ahead.delete(keyOf(stage));
     return loading;
   }
 

@@ -140,8 +140,8 @@ export async function loadStage(
   return {
     plan,
     async release() {
-      if (memory.ownBytes > ownBytes) await notePeak(device, memory);
-      await plan.free();
+      // Packed weights stay until they are trimmed, so that both may go on at once.
+      await Promise.all([memory.ownBytes > ownBytes && notePeak(device, memory), plan.free()]);
       // Filters' transforms take four times the filters' memory, which the next stage may need; they are made again from the filters there.
       if (layout.memory.transformedBytes > 0) await device.trim({ only: "transformed" });
       memory.ownBytes -= ownBytes;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import type { GenerationContext } from "../../src/generation/context";
 import { Generation } from "../../src/generation/generation";
@@ -26,6 +26,64 @@ describe("work side by side", () => {
       // What follows from the embedding did not wait for the autoencoder.
       expect(generation.conditionsAhead.size).toBe(1);
     }
+  });
+
+  const loadedAhead = (generation: Generation) => {
+    const spy = vi.spyOn(generation.loader, "loadAhead");
+    return () => spy.mock.calls.map(([{ name }]) => name).filter((name) => name === "decode");
+  };
+
+  it("loads the decoder beside the denoiser, where both fit, and gives the same bytes where that fails", async () => {
+    const options = { ...QUICK, sampler: "euler" } as const;
+    const wanted = await (await openTiny()).generate(options);
+    for (const fails of [false, true]) {
+      const generation = await overlapping(options);
+      const decoders = loadedAhead(generation);
+      const { layouts } = generation.context;
+      const inSlices = layouts.inSlices.bind(layouts);
+      let left = fails ? 1 : 0;
+      layouts.inSlices = (stage, signal) =>
+        stage.name === "decode" && decoders().length > 0 && left-- > 0
+          ? Promise.reject(new Error("no layout"))
+          : inSlices(stage, signal);
+      expect(sameBytes((await generation.run()).data, wanted.data)).toBe(true);
+      expect(decoders()).toEqual(["decode"]);
+      expect(generation.loader.memory.ownBytes).toBe(0);
+    }
+  });
+
+  it("loads the decoder in its turn where it would not fit beside the denoiser, or something is decoded before", async () => {
+    const options = { ...QUICK, sampler: "euler" } as const;
+    const wanted = await (await openTiny()).generate(options);
+    const tight = async () => {
+      const generation = await overlapping(options);
+      const { layouts } = generation.context;
+      const memoryOf = layouts.memoryOf.bind(layouts);
+      layouts.memoryOf = async (stage, signal) => {
+        const memory = await memoryOf(stage, signal);
+        return stage.name === "decode" ? { ...memory, ioBytes: Number.MAX_SAFE_INTEGER } : memory;
+      };
+      return generation;
+    };
+    for (const generation of [await tight(), await overlapping({ ...options, onPreview: () => {} })]) {
+      const decoders = loadedAhead(generation);
+      expect(sameBytes((await generation.run()).data, wanted.data)).toBe(true);
+      expect(decoders()).toEqual([]);
+      expect(generation.loader.memory.ownBytes).toBe(0);
+    }
+  });
+
+  it("frees the denoiser and the decoder where it is cancelled between them", async () => {
+    const controller = new AbortController();
+    const generation = await overlapping({ ...QUICK, sampler: "euler", signal: controller.signal });
+    const { loader } = generation;
+    const run = loader.run.bind(loader);
+    loader.run = (stage, ...rest) => {
+      if (stage.name === "decode") controller.abort();
+      return run(stage, ...rest);
+    };
+    expect((await failureOf(generation.run())).code).toBe("cancelled");
+    expect(loader.memory.ownBytes).toBe(0);
   });
 
   it("draws the picture's noise before the picture is read, and prepares CLIP's while other noise is drawn", async () => {

@@ -37,6 +37,34 @@ describe("a stage", () => {
     expect(loader.memory.ownBytes).toBe(0);
   });
 
+  it("that has run can stay loaded until all that was left is freed", async () => {
+    const loader = loaderOf();
+    const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
+    const plans: Plan[] = [];
+    for (const stage of [encode, decode]) await loader.runLeaving(stage, async (plan) => plans.push(plan));
+    const own = (stage: typeof encode) => layouts.of(stage).memory.peakBytes;
+    expect(loader.memory.ownBytes).toBeGreaterThanOrEqual(own(encode) + own(decode));
+    await loader.freeLeft();
+    expect(loader.memory.ownBytes).toBe(0);
+    const failing = loader.runLeaving(encode, () => Promise.reject(new Error("no result")));
+    await expect(failing).rejects.toThrow("no result");
+    expect(loader.memory.ownBytes).toBeGreaterThan(0);
+    await loader.dropAhead();
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
+  it("of the same name that is another one is not taken for what was loaded ahead", async () => {
+    const loader = loaderOf();
+    const [all, one] = [decodeStage(models, SHAPE), decodeStage(models, SHAPE, 1)];
+    loader.loadAhead(all);
+    expect([all, one].map((stage) => loader.isAhead(stage))).toEqual([true, false]);
+    const framesOf = (plan: Plan) => plan.layout.graph.outputs.get("frames")!.dims[1];
+    expect(await loader.run(one, async (plan) => framesOf(plan))).toBe(1);
+    expect(await loader.run(all, async (plan) => framesOf(plan))).toBe(2);
+    expect(loader.isAhead(all)).toBe(false);
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
   it("counts while it is loaded: two at a time are more than each on its own", async () => {
     const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
     const alone = loaderOf();

@@ -1,42 +1,29 @@
 import type { Binding, Device, DeviceBuffer } from "@vd/kernels-native";
-import type { Storage, Tensor } from "../tensor";
+import type { Tensor } from "../tensor";
 import type { Place } from "./encode";
-import type { GraphLayout } from "./layout";
+import type { OwnBlock, Places } from "./places";
 import { sharesArenas, spareArenas } from "./spare-arenas";
 
-/** A block that a plan allocates. */
-interface OwnBlock {
-  bytes: number;
-  /** Existing host memory that it stands for on a device with memory of its own. */
-  host?: { buffer: DeviceBuffer; byteOffset: number };
-}
-
-/** Buffers and places of all storages of one loaded plan. Places come first; blocks of the plan's own follow by
- *  {@link allocate}. */
+/** The buffers of one loaded plan, in which all its storages have places; those that are the plan's own come by {@link allocate}. */
 export class Placement {
-  private readonly slots: (Binding | OwnBlock)[] = [];
+  private readonly blocks: (Binding | OwnBlock)[];
   private own: DeviceBuffer[] = [];
   /** The arena among them, where {@link sharesArenas}. */
   private ownArena: DeviceBuffer | undefined;
   private readonly mirrors: { buffer: DeviceBuffer; byteOffset: number; bytes: number; copy: DeviceBuffer }[] = [];
-  private arenaIndex: number | undefined;
-  private readonly places = new Map<number, Place>();
 
+  /** arena: where the arena lies, if it is not the plan's own. */
   constructor(
-    private readonly layout: GraphLayout,
+    private readonly places: Places,
     private readonly device: Device,
-    /** Where the arena lies, if it is not the plan's own. */
-    private readonly arena?: DeviceBuffer | undefined,
-  ) {}
+    arena?: DeviceBuffer | undefined,
+  ) {
+    this.blocks = [...places.blocks];
+    if (arena && places.arenaIndex !== undefined) this.blocks[places.arenaIndex] = { buffer: arena, constant: false };
+  }
 
   placeOf(tensor: Tensor): Place {
-    const { storage } = tensor;
-    let place = this.places.get(storage.id);
-    if (!place) {
-      place = this.find(storage);
-      this.places.set(storage.id, place);
-    }
-    return place;
+    return this.places.placeOf(tensor);
   }
 
   bufferOf(tensor: Tensor): DeviceBuffer {
@@ -44,7 +31,7 @@ export class Placement {
   }
 
   get bindings(): readonly Binding[] {
-    return this.slots as Binding[];
+    return this.blocks as Binding[];
   }
 
   /**
@@ -54,12 +41,12 @@ export class Placement {
    */
   async allocate(): Promise<void> {
     try {
-      for (const [i, slot] of this.slots.entries()) {
-        if ("buffer" in slot) continue;
-        const buffer = await this.allocateSlot(i, slot);
+      for (const [i, block] of this.blocks.entries()) {
+        if ("buffer" in block) continue;
+        const buffer = await this.allocateBlock(i, block);
         this.own.push(buffer);
-        this.slots[i] = { buffer, constant: false };
-        if (slot.host) this.mirrors.push({ ...slot.host, bytes: slot.bytes, copy: buffer });
+        this.blocks[i] = { buffer, constant: false };
+        if (block.host) this.mirrors.push({ ...block.host, bytes: block.bytes, copy: buffer });
       }
     } catch (error) {
       this.freeSync();
@@ -67,8 +54,8 @@ export class Placement {
     }
   }
 
-  private async allocateSlot(index: number, { bytes }: OwnBlock): Promise<DeviceBuffer> {
-    const isArena = index === this.arenaIndex;
+  private async allocateBlock(index: number, { bytes }: OwnBlock): Promise<DeviceBuffer> {
+    const isArena = index === this.places.arenaIndex;
     const isShared = isArena && sharesArenas(this.device);
     // Rows write an arena's tensors before others read them.
     const options = { cleared: !isArena };
@@ -87,19 +74,6 @@ export class Placement {
     for (const { buffer, byteOffset, bytes, copy } of this.mirrors) buffer.copyFromSync(copy, 0, byteOffset, bytes);
   }
 
-  private find(storage: Storage): Place {
-    const constant = storage.kind === "weights";
-    const { place, bytes } = storage;
-    if (place?.buffer.onHost && !constant && this.device.kind !== "cpu")
-      return { bufferIndex: this.add({ bytes, host: place }), byteOffset: 0 };
-    if (storage.place)
-      return { bufferIndex: this.bind(storage.place.buffer, constant), byteOffset: storage.place.byteOffset };
-    if (storage.kind !== "arena") return { bufferIndex: this.add({ bytes: storage.bytes }), byteOffset: 0 };
-    const { arenaBytes } = this.layout.memory;
-    this.arenaIndex ??= this.add(this.arena ? { buffer: this.arena, constant: false } : { bytes: arenaBytes });
-    return { bufferIndex: this.arenaIndex, byteOffset: this.layout.byteOffsets.get(storage.id)! };
-  }
-
   /** Frees the blocks that this plan allocated. */
   freeSync(): void {
     for (const buffer of this.own) buffer.freeSync();
@@ -111,17 +85,5 @@ export class Placement {
     const { own, ownArena } = this;
     this.own = [];
     await Promise.all(own.map((buffer) => (isIdle && buffer === ownArena ? spareArenas.give(buffer) : buffer.free())));
-  }
-
-  private bind(buffer: DeviceBuffer, constant: boolean): number {
-    const known = this.slots.findIndex(
-      (slot) => "buffer" in slot && slot.buffer === buffer && slot.constant === constant,
-    );
-    return known >= 0 ? known : this.add({ buffer, constant });
-  }
-
-  private add(slot: Binding | OwnBlock): number {
-    this.slots.push(slot);
-    return this.slots.length - 1;
   }
 }

@@ -15,29 +15,15 @@ import {
   VdError,
 } from "@vd/kernels-native";
 import { requireDevice } from "../devices/require-device";
-import type { Graph, GraphOptions } from "../graph";
+import type { GraphOptions } from "../graph";
 import { readHost, readHostSync, writeCheckedHost, writeHost, writeHostSync } from "../host";
-import { type Pausable, runInSlices } from "../pausable";
 import { describe, packedBytes, type Tensor } from "../tensor";
 import { type Tuning, tunedVariants } from "../tune/choose";
-import { encodeRows } from "./encode";
-import { type GraphLayout, layoutGraph, type PlanCost, type PlanMemory, type Recording, storagesOf } from "./layout";
+import { type GraphLayout, layoutGraph, type PlanCost, type PlanMemory, type Recording } from "./layout";
 import { type LoadedPlan, observed, type WorkObserver } from "./observer";
+import { placedRows } from "./placed-rows";
 import { Placement } from "./placement";
 import { Staging } from "./staging";
-
-/** Makes weights that are made on first use. */
-async function fillWeights(graph: Graph): Promise<void> {
-  for (const storage of await runInSlices(storagesOf(graph))) await storage.fill?.();
-}
-
-/** The rows as numbers, and a place for every storage of the graph. */
-function* placeRows({ graph }: GraphLayout, placement: Placement): Pausable<Float64Array> {
-  const words = yield* encodeRows(graph.rows, (tensor) => placement.placeOf(tensor));
-  for (const named of [graph.inputs, graph.states, graph.outputs])
-    for (const tensor of named.values()) placement.placeOf(tensor);
-  return words;
-}
 
 /** Refuses an arena that is too small for a layout. */
 function requireArena({ memory }: GraphLayout, arena: DeviceBuffer | undefined): void {
@@ -170,10 +156,9 @@ export class Plan {
 
   private static async prepared(device: Device, layout: GraphLayout, options: PlanOptions): Promise<PreparedPlan> {
     requireDevice("plan", device);
-    await fillWeights(layout.graph);
     requireArena(layout, options.arena);
-    const placement = new Placement(layout, device, options.arena);
-    const words = await runInSlices(placeRows(layout, placement));
+    const { words, places } = await placedRows(layout, device);
+    const placement = new Placement(places, device, options.arena);
     await device.prepare();
     const wanted = options.variants
       ? { variants: options.variants }

@@ -70,6 +70,9 @@ export const chooseVariants = pausable(function* (
   return rows;
 });
 
+/** What a table said of a layout that was loaded last: a generation loads the same few as the one before. */
+const knownChoices = new WeakMap<object, { entries: Entries; rows: TunedRows }>();
+
 /**
  * What a plan's rows are to have on a device; undefined where all are the device's own choice. The event loop turns
  * meanwhile.
@@ -83,5 +86,9 @@ export async function tunedVariants(
 ): Promise<TunedRows | undefined> {
   const entries = tuningTableFor(device, tuning)?.entries;
   if (!entries || Object.keys(entries).length === 0) return undefined;
-  return runInSlices(chooseVariants.inPieces(layout, { entries }));
+  const known = knownChoices.get(layout);
+  if (known?.entries === entries) return known.rows;
+  const rows = await runInSlices(chooseVariants.inPieces(layout, { entries }));
+  knownChoices.set(layout, { entries, rows });
+  return rows;
 }

@@ -2,6 +2,7 @@ import { allocateBuffer, type DeviceBuffer, openDevice } from "@vd/kernels-nativ
 import { expect, test } from "vitest";
 import { elementwise, layoutGraph, Plan } from "../../src/index";
 import { Placement } from "../../src/plan/placement";
+import { Places } from "../../src/plan/places";
 import { SpareArenas, spareArenas } from "../../src/plan/spare-arenas";
 
 const OPTIONS = { leastBytes: 10, mostBytes: 100, keepMs: 20 };
@@ -104,9 +105,10 @@ test("memory that somebody counts is allocated and freed as they say", async () 
 
 test.each([true, false])("the arena of a plan whose runs have ended can be another one's, %s", async (isIdle) => {
   const layout = layoutOf(1);
-  const placement = new Placement(layout, openDevice("cpu", { threads: 1 }));
+  const places = new Places(layout, false);
   for (const { inputs, outputs } of layout.graph.rows)
-    for (const tensor of [...inputs, ...outputs]) if (tensor) placement.placeOf(tensor);
+    for (const tensor of [...inputs, ...outputs]) if (tensor) places.placeOf(tensor);
+  const placement = new Placement(places, openDevice("cpu", { threads: 1 }));
   const { arenaBytes } = layout.memory;
   while (spareArenas.take(arenaBytes));
   await placement.allocate();

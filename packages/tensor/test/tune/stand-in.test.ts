@@ -116,4 +116,9 @@ test("all rows of a long plan get what the table says", async () => {
   const textsOf = (text: string) => layout.graph.rows.map(({ op }) => (op === "copy" ? text : ""));
   expect(rows).toEqual({ variants: textsOf("found"), insteadOf: textsOf("own") });
   expect(rows).toEqual(chooseVariants(layout, table));
+  // Looked up once for a table.
+  const again = (entries: typeof table.entries) =>
+    tunedVariants({ kind: "cuda", name: "A GPU" }, layout, { ...table, entries });
+  expect(await again(entries)).toBe(rows);
+  expect(await again({ ...entries })).not.toBe(rows);
 });
