@@ -26,7 +26,7 @@ void touch_share(std::byte* data, size_t bytes) {
 
 }  // namespace
 
-int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4); }
+int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8); }
 
 void touch_pages(std::byte* data, size_t bytes) {
   const auto shares = static_cast<int64_t>((bytes + kShare - 1) / kShare);

@@ -103,12 +103,13 @@ interface StartInput {
 function fillStates({ context, loader, progress }: GenerationRun, input: StartInput): Promise<void> {
   const { plan, device, image, latents, inputScale } = input;
   const body = async (start: Plan) => {
-    await start.write("latents", latents);
-    await start.write("image", image);
-    await start.write("inputScale", [inputScale]);
+    await Promise.all([
+      start.write("latents", latents),
+      start.write("image", image),
+      start.write("inputScale", [inputScale]),
+    ]);
     await start.run({ signal: context.options.signal });
-    await plan.copyFrom("x", start, "x");
-    await plan.copyFrom("input", start, "input");
+    await Promise.all(["x", "input"].map((state) => plan.copyFrom(state, start, state)));
   };
   return progress.scope("start", () => loader.run(startStage(context.models, context.shape), body, { device }));
 }
