@@ -57,7 +57,8 @@ export {
 } from "./plan/layout";
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
 export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
-export { type CopiedBytes, compile, Plan, type PlanOptions, type PreparedPlan, type RunOptions } from "./plan/plan";
+export { compile, Plan } from "./plan/plan";
+export type { CopiedBytes, PlanOptions, PreparedPlan, RunOptions } from "./plan/plan-options";
 export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export { peakProcessBytes } from "./process-memory";
 export * from "./random/index";

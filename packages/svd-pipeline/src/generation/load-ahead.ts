@@ -4,10 +4,10 @@ import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { stagesOfMember } from "../devices/team-stages";
 import { stagesBefore } from "../stages/generation-stages";
 import { denoisingDevice, type GenerationRun } from "./context";
+import { decodingAheadBytes } from "./decoding-ahead";
 import { denoiseCompile } from "./denoise-compile";
 import { isDenoiser } from "./estimate";
 import { bytesBefore, phaseBudget } from "./memory-phases";
-import { decodingAheadBytes } from "./prepare-decoding";
 
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
  *  weights while this thread prepares the picture and while the picture is encoded. */

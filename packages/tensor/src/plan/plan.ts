@@ -1,99 +1,36 @@
 import {
   type BufferCopy,
-  type CompileOptions,
-  cancelledError,
   type Device,
   type DeviceBuffer,
   type FloatsRead,
-  isVdError,
   type Program,
   type ProgramInfo,
   type RejectedVariant,
   type RunTimes,
   requireOptions,
-  throwIfAborted,
   VdError,
 } from "@vd/kernels-native";
 import { requireDevice } from "../devices/require-device";
 import type { GraphOptions } from "../graph";
 import { readHost, readHostSync, writeCheckedHost, writeHost, writeHostSync } from "../host";
 import { describe, packedBytes, type Tensor } from "../tensor";
-import { type Tuning, tunedVariants } from "../tune/choose";
+import { tunedVariants } from "../tune/choose";
 import { type GraphLayout, layoutGraph, type PlanCost, type PlanMemory, type Recording } from "./layout";
 import { type LoadedPlan, observed, type WorkObserver } from "./observer";
 import { placedRows } from "./placed-rows";
 import { Placement } from "./placement";
+import {
+  type CopiedBytes,
+  type PlanOptions,
+  type PreparedPlan,
+  type QueueOptions,
+  type RunOptions,
+  requireArena,
+  requirePacked,
+  requireSignal,
+} from "./plan-options";
+import { PlanRuns } from "./plan-runs";
 import { Staging } from "./staging";
-
-/** Refuses an arena that is too small for a layout. */
-function requireArena({ memory }: GraphLayout, arena: DeviceBuffer | undefined): void {
-  if (arena === undefined || arena.bytes >= memory.arenaBytes) return;
-  const [expected, got] = [`an arena of ${memory.arenaBytes} bytes`, String(arena.bytes)];
-  throw new VdError({ code: "layout", where: "plan", expected, got });
-}
-
-/** Refuses a view whose pixels do not follow on each other. @throws VdError `layout` */
-function requirePacked(name: string, { dims, pitch }: Tensor): void {
-  if (pitch === dims[dims.length - 1]) return;
-  throw new VdError({
-    code: "layout",
-    where: `plan] [${name}`,
-    expected: "a packed tensor",
-    got: `a pitch of ${pitch}`,
-  });
-}
-
-/** Refuses what is no AbortSignal, such as its controller. @throws VdError `attr` */
-function requireSignal(signal: AbortSignal | undefined): void {
-  if (signal === undefined || signal === null || typeof signal.addEventListener === "function") return;
-  throw new VdError({ code: "attr", where: "run] [signal", expected: "an AbortSignal", got: typeof signal });
-}
-
-/** How a plan runs. */
-export interface RunOptions {
-  /** Stops before the next row; the run then throws VdError `cancelled`. */
-  signal?: AbortSignal | undefined;
-  /** Measure every row. Default: whether the plan has an observer. */
-  timing?: boolean;
-  /** Made before the first row, on a GPU without the host in between: from a plan of this or another device, of which no run is under way that
-   *  writes there. */
-  copies?: readonly BufferCopy[] | undefined;
-  /** Leaves what was staged to a later run; default: this one begins with it. */
-  leavesStaged?: boolean | undefined;
-}
-
-/** How a run is queued. */
-export interface QueueOptions extends Omit<RunOptions, "timing"> {
-  /** Plans, of this or another device, whose run that was queued last ends before this one begins. */
-  after?: readonly Plan[] | undefined;
-}
-
-/** A plan that has no memory of its device yet. */
-export interface PreparedPlan {
-  /** Allocates what the layout planned. Called once. @throws VdError as {@link Plan.load} */
-  load(): Promise<Plan>;
-}
-
-/** Bytes that are copied, and their places in what they come from and in what they go to. */
-export interface CopiedBytes {
-  from: number;
-  to: number;
-  bytes: number;
-}
-
-/** How a plan is loaded. */
-export interface PlanOptions extends CompileOptions {
-  /** Which table decides the kernel variants of rows on a GPU, unless `variants` does. Default: the one that comes with
-   *  the package for the device; false for the device's own choice. */
-  tuning?: Tuning;
-  /** Where intermediate tensors lie, instead of in memory of the plan's own: as many bytes as the layout's `arenaBytes`, which
-   *  plans that never run at the same time may share. It must outlive the plan. */
-  arena?: DeviceBuffer | undefined;
-  /** What the observer calls the plan; default `plan`. */
-  name?: string | undefined;
-  /** Hears of everything that is done with the plan; every run then measures its rows, and `capture` records none. */
-  observer?: WorkObserver | undefined;
-}
 
 /**
  * A graph loaded on a device: write inputs, run, read outputs, as often as needed.
@@ -115,9 +52,8 @@ export interface PlanOptions extends CompileOptions {
  * ```
  */
 export class Plan {
-  /** Runs that have begun and not ended. */
-  private underWay = 0;
   private readonly staging: Staging;
+  private readonly runs: PlanRuns;
 
   private constructor(
     readonly layout: GraphLayout,
@@ -129,6 +65,7 @@ export class Plan {
     readonly queuesRuns: boolean,
   ) {
     this.staging = new Staging(observedAs.device);
+    this.runs = new PlanRuns(program, placement, this.staging);
     observer?.planLoaded(observedAs);
   }
 
@@ -306,7 +243,6 @@ export class Plan {
     return { buffer, start: byteOffset + tensor.byteOffset + at };
   }
 
-  /** What a copy of another plan's tensor moves, and where to. */
   /**
    * Returns what {@link copyFrom} copies, for a run to begin with.
    *
@@ -317,6 +253,7 @@ export class Plan {
     return { target: into, to: end, source: outOf, from: start, bytes };
   }
 
+  /** What a copy of another plan's tensor moves, and where to. */
   private copyBetween(name: string, source: Plan, from: string) {
     if (!(source instanceof Plan))
       throw new VdError({
@@ -380,7 +317,12 @@ export class Plan {
   async run(options: RunOptions = {}): Promise<RunTimes> {
     requireOptions("run", options);
     requireSignal(options.signal);
-    return observed(this.observer, "run", () => this.runRows(options));
+    const { timing = this.observer !== undefined } = options;
+    return observed(this.observer, "run", async () => {
+      const times = await this.runs.run({ ...options, timing });
+      if (timing) this.observer?.planRan(this.observedAs, times);
+      return times;
+    });
   }
 
   /**
@@ -392,55 +334,18 @@ export class Plan {
   async queue(options: QueueOptions = {}): Promise<void> {
     requireOptions("queue", options);
     requireSignal(options.signal);
-    const { after = [], signal, copies, leavesStaged } = options;
-    if (this.observer !== undefined) {
-      await this.run({ signal, copies, leavesStaged });
-      return;
-    }
-    const first = [...(leavesStaged ? [] : this.staging.take()), ...(copies ?? [])];
-    const programs = after.map((plan) => plan.program);
-    await this.stoppable(signal, () => this.program.queue({ copies: first, after: programs }));
+    const { after = [], ...how } = options;
+    if (this.observer !== undefined) await this.run(how);
+    else
+      await this.runs.queue(
+        how,
+        after.map((plan) => plan.program),
+      );
   }
 
   /** Waits for the run that was queued last. @throws VdError what it failed with on the device */
-  async wait(): Promise<void> {
-    await this.program.wait();
-    this.placement.copyOut();
-  }
-
-  private async runRows({
-    signal,
-    copies,
-    leavesStaged,
-    timing = this.observer !== undefined,
-  }: RunOptions): Promise<RunTimes> {
-    throwIfAborted(signal, "run");
-    const first = [...(leavesStaged ? [] : this.staging.take()), ...(copies ?? [])];
-    const times = await this.stoppable(signal, () => this.program.run({ timing, copies: first }));
-    this.placement.copyOut();
-    throwIfAborted(signal, "run");
-    if (timing) this.observer?.planRan(this.observedAs, times);
-    return times;
-  }
-
-  /** Calls `run`, which stops before its next row when the signal fires. */
-  private async stoppable<T>(signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
-    throwIfAborted(signal, "run");
-    const cancel = () => this.program.cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
-    this.underWay++;
-    try {
-      this.placement.copyIn();
-      return await run();
-    } catch (error) {
-      // The device knows that it was stopped, the signal knows why.
-      throw signal?.aborted && isVdError(error) && error.code === "cancelled"
-        ? cancelledError("run", { signal })
-        : error;
-    } finally {
-      this.underWay--;
-      signal?.removeEventListener("abort", cancel);
-    }
+  wait(): Promise<void> {
+    return this.runs.wait();
   }
 
   /** Lets go of what the plan allocated and packed; blocks that existed before stay. */
@@ -457,7 +362,7 @@ export class Plan {
   async free(): Promise<void> {
     await observed(this.observer, "free", async () => {
       await this.program.free();
-      await Promise.all([this.staging.free(), this.placement.free({ isIdle: this.underWay === 0 })]);
+      await Promise.all([this.staging.free(), this.placement.free({ isIdle: this.runs.areOver })]);
     });
     this.observer?.planFreed(this.observedAs);
   }
