@@ -130,13 +130,14 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
   });
 
   test("variants are taken by name where a row can have them, and listed", () => {
-    const { name, legal, unknown, tooFew, noTexts, rejected, unasked } = scenario("variants");
+    const { name, legal, unknown, tooFew, tooFewReplaced, noTexts, rejected, unasked } = scenario("variants");
     const program = { chosen: ["copy_vector", "copy_vector"], candidates: [["copy_vector"], ["copy_vector"]] };
     expect(name).toBe("Stand-in GPU 0");
     expect(legal).toEqual(program);
     expect(unknown).toEqual(program);
     expect(tooFew).toMatchObject({ code: "attr" });
     expect(tooFew.message).toContain("[compile variants] expected one for each of 2 rows, got 1");
+    expect(tooFewReplaced.message).toContain("[compile insteadOf] expected one for each of 2 rows, got 1");
     expect(noTexts).toMatchObject({ code: "attr" });
     const reason = "is for operands that cannot be moved 16 bytes at a time";
     expect(rejected).toEqual([[{ name: "copy_scalar", reason }], [{ name: "copy_scalar", reason }]]);

@@ -48,7 +48,11 @@ export function bareEnvironment(folder) {
 export const MANAGERS = {
   npm: { version: undefined, install: ["install", "--no-audit", "--no-fund", "--prefer-offline"] },
   pnpm: { version: "pnpm@10.34.9", install: ["install", "--prefer-offline", "--ignore-workspace"] },
-  yarn: { version: "yarn@1.22.22", install: ["install", "--non-interactive", "--prefer-offline"] },
+  // What fastify needs asks for Node 22, though it runs in 20.19: npm and pnpm say so, yarn refuses.
+  yarn: {
+    version: "yarn@1.22.22",
+    install: ["install", "--non-interactive", "--prefer-offline", "--ignore-engines"],
+  },
 };
 
 /** Makes an empty project with `dependencies` and installs them. */

@@ -93,10 +93,10 @@ std::string key_of_rows(const std::vector<double>& words, const std::vector<std:
   return key;
 }
 
-void check_variants(const CompileOptions& options, size_t num_rows) {
-  const size_t given = options.variants.size();
-  if (given == 0 || given == num_rows) return;
-  throw Error(ErrorCode::attr, "compile variants", "one for each of " + std::to_string(num_rows) + " rows", std::to_string(given));
+/** Refuses a list that is there and has not one text for each row. */
+void check_texts(const std::vector<std::string>& texts, const std::string& where, size_t num_rows) {
+  if (texts.empty() || texts.size() == num_rows) return;
+  throw Error(ErrorCode::attr, where, "one for each of " + std::to_string(num_rows) + " rows", std::to_string(texts.size()));
 }
 
 Napi::Array texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
@@ -205,7 +205,8 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
     options.rowsKey = key_of_rows(words, names, buffers);
     auto handle = std::make_shared<ProgramHandle>();
     std::vector<Row> rows = decode_rows(words, names, buffers);
-    check_variants(options, rows.size());
+    check_texts(options.variants, "compile variants", rows.size());
+    check_texts(options.insteadOf, "compile insteadOf", rows.size());
     handle->program = device->compile(std::move(rows), buffers, options);
     return handle;
   };
