@@ -70,8 +70,8 @@ export class DeviceStepper implements Stepper {
       await stepper.restore(memory);
       return stepper;
     }
-    // What the first call reads does not wait for the first latents.
-    stepper.prepare(0);
+    // What the first call reads does not wait for the first latents, unless steps are measured one by one.
+    if (input.callsFollow) stepper.prepare(0);
     try {
       await input.fill(latents, sampler.inputScale(0));
       if (linear.numHistory > 0) await plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
