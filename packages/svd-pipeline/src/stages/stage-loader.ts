@@ -120,8 +120,12 @@ export class StageLoader {
     options: StageOptions = {},
   ): Promise<T> {
     const loaded = await this.open(stage, options);
-    this.left.push(loaded);
-    return body(loaded.plan);
+    try {
+      return await body(loaded.plan);
+    } finally {
+      // Not before: what is left gives way where memory runs out.
+      this.left.push(loaded);
+    }
   }
 
   /** Frees what {@link runLeaving} left. Nothing of it may run. */
@@ -201,7 +205,6 @@ export class StageLoader {
       return await this.load(stage, options);
     } catch (error) {
       if (!isOutOfMemory(error) || this.ahead.size + this.left.length === 0) throw error;
-      await this.freeLeft();
       await this.dropAhead();
       await this.options.device.trim();
       return this.load(stage, options);

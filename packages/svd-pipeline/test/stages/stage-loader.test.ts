@@ -53,6 +53,28 @@ describe("a stage", () => {
     expect(loader.memory.ownBytes).toBe(0);
   });
 
+  it("that is left gives way where memory runs out, and one that still runs does not", async () => {
+    const loader = loaderOf();
+    const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
+    const allocate = vi.spyOn(Device.prototype, "allocate");
+    const runsOut = () =>
+      allocate.mockRejectedValueOnce(new VdError({ code: "memory", where: "allocate", expected: "less", got: "more" }));
+    const image = new Float32Array(3 * 64 * 64).fill(0.5);
+    const moments = await loader.runLeaving(encode, async (plan) => {
+      runsOut();
+      expect((await failureOf(loader.run(decode, async () => {}))).code).toBe("memory");
+      await plan.write("image", image);
+      await plan.run();
+      return plan.read("moments");
+    });
+    expect(moments.every(Number.isFinite)).toBe(true);
+    expect(loader.memory.ownBytes).toBeGreaterThan(0);
+    runsOut();
+    expect(await loader.run(decode, async () => "ran")).toBe("ran");
+    expect(loader.memory.ownBytes).toBe(0);
+    allocate.mockRestore();
+  });
+
   it("of the same name that is another one is not taken for what was loaded ahead", async () => {
     const loader = loaderOf();
     const [all, one] = [decodeStage(models, SHAPE), decodeStage(models, SHAPE, 1)];
