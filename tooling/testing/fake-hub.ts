@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** A file as the fake Hub serves it; `lfs` files are described by SHA-256 and served by the other origin. */
 export interface FakeFile {
@@ -174,10 +181,28 @@ export function sendRange(response: ServerResponse, content: Buffer, from: numbe
   response.end(content.subarray(from));
 }
 
-/** Sends the start of a content with the length of the whole, then breaks the connection. */
-export function breakAfter(response: ServerResponse, content: Buffer, bytes: number, headers = {}): void {
+/** Sends a part of a content, whose header promised more, and breaks the connection. arrived: settles once the client has kept the part: what it
+ *  has not taken by then is lost with the connection; default: soon. */
+export function breakBehind(
+  response: ServerResponse,
+  part: Buffer,
+  arrived: () => Promise<unknown> = () => sleep(20),
+): void {
+  response.write(part, () => {
+    const destroy = () => response.destroy();
+    arrived().then(destroy, destroy);
+  });
+}
+
+/** Sends the start of a content with the length of the whole, then breaks the connection, as {@link breakBehind}. */
+export function breakAfter(
+  response: ServerResponse,
+  content: Buffer,
+  bytes: number,
+  { headers = {}, arrived }: { headers?: OutgoingHttpHeaders; arrived?: () => Promise<unknown> } = {},
+): void {
   response.writeHead(200, { "Content-Length": content.length, ...headers });
-  response.write(content.subarray(0, bytes), () => setTimeout(() => response.destroy(), 20));
+  breakBehind(response, content.subarray(0, bytes), arrived);
 }
 
 export function sendJson(response: ServerResponse, value: unknown): void {

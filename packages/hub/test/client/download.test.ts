@@ -1,8 +1,16 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
-import { breakAfter, bytes, COMMIT, digestOf, type FakeFile, sendRange } from "../../../../tooling/testing/fake-hub";
+import {
+  breakAfter,
+  breakBehind,
+  bytes,
+  COMMIT,
+  digestOf,
+  type FakeFile,
+  sendRange,
+} from "../../../../tooling/testing/fake-hub";
 import { type DownloadProgress, resolveModel } from "../../src/index";
 import { expectSame, useWorkbench } from "./workbench";
 
@@ -19,12 +27,24 @@ async function leaveIncomplete(content: Buffer): Promise<void> {
   await writeFile(join(blobs(), `${digestOf(unet())}.incomplete`), content);
 }
 
+/** Settles once the incomplete file has so many bytes. */
+async function kept(count: number): Promise<void> {
+  const path = join(blobs(), `${digestOf(unet())}.incomplete`);
+  const sizeOf = () =>
+    stat(path).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  await vi.waitFor(async () => expect(await sizeOf()).toBe(count), { timeout: 10_000, interval: 2 });
+}
+
 describe("resume", () => {
   it("goes on after a connection that breaks midway, with Range and If-Range", async () => {
     let broken = 0;
     bench.hub.intercept = ({ url, origin }, response) => {
       if (origin !== "cdn" || !url.endsWith(UNET) || broken++ > 0) return false;
-      breakAfter(response, unet().content, 120_000, { ETag: `"cdn-${unet().content.length}"` });
+      const headers = { ETag: `"cdn-${unet().content.length}"` };
+      breakAfter(response, unet().content, 120_000, { headers, arrived: () => kept(120_000) });
       return true;
     };
     const { dir } = await resolveModel(NAME, bench.options());
@@ -43,13 +63,15 @@ describe("resume", () => {
       if (origin !== "cdn" || !url.endsWith(UNET)) return false;
       const from = Number(/\d+/.exec(range ?? "0")?.[0]);
       const { content } = unet();
-      if (from === 0) breakAfter(response, content, step);
+      // The last part completes the file, which is no longer incomplete then.
+      const arrived = from + step < content.length ? () => kept(from + step) : undefined;
+      if (from === 0) breakAfter(response, content, step, { ...(arrived && { arrived }) });
       else {
         response.writeHead(206, {
           "Content-Range": `bytes ${from}-${content.length - 1}/${content.length}`,
           "Content-Length": content.length - from,
         });
-        response.write(content.subarray(from, from + step), () => setTimeout(() => response.destroy(), 10));
+        breakBehind(response, content.subarray(from, from + step), arrived);
       }
       return true;
     };
@@ -143,7 +165,7 @@ describe("checksum", () => {
     let broken = 0;
     bench.hub.intercept = ({ url, origin }, response) => {
       if (origin !== "cdn" || !url.endsWith(UNET) || broken++ > 0) return false;
-      breakAfter(response, bytes(unet().content.length, 77), 1000);
+      breakAfter(response, bytes(unet().content.length, 77), 1000, { arrived: () => kept(1000) });
       return true;
     };
     const { dir } = await resolveModel(NAME, bench.options());
