@@ -7,6 +7,7 @@ export * from "./dtype";
 export * from "./epilogue";
 export * from "./expr";
 export * from "./group-norm";
+export * from "./group-norm-conv";
 export * from "./layer-norm";
 export * from "./linear-q8";
 export * from "./modulation";

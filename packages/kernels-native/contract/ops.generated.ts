@@ -15,6 +15,7 @@ import elementwise from "../ops/elementwise/elementwise.op";
 import framesOut from "../ops/frames_out/frames_out.op";
 import groupNorm from "../ops/group_norm/group_norm.op";
 import groupNormConv from "../ops/group_norm_conv/group_norm_conv.op";
+import groupNormConvQ8 from "../ops/group_norm_conv_q8/group_norm_conv_q8.op";
 import groupNormQ8 from "../ops/group_norm_q8/group_norm_q8.op";
 import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
 import guide from "../ops/guide/guide.op";
@@ -53,6 +54,7 @@ export const OPS = {
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_conv: groupNormConv,
+  group_norm_conv_q8: groupNormConvQ8,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,
@@ -79,4 +81,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_linear","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_conv_q8","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_linear","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];

@@ -58,7 +58,7 @@ struct MatmulTokenNormParams {
  * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_bordered.cuh, the same of 3x3 filters whose source comes once
  * for all taps; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
  * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true; matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
-enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, stationary };
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, walk_codes, stationary };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -136,6 +136,8 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of few tiles of 3x3 filters; stages are of filters.
     {128, 128, 128, 9, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n128"},
     {128, 160, 160, 8, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n160"},
+    // Of convolutions over frames that become float8 codes on the way; stages are frames of codes.
+    {128, 128, 128, 4, 1, false, false, false, true, MatmulKernel::walk_codes, "walk_codes_m128n128", 0, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -153,9 +155,14 @@ inline constexpr int kRowsChannels = 320;
  */
 inline constexpr int kFilterTaps = 9, kBorderedColumns = 8 + 2;
 
-/** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and pixels of each of two tiles; filters stay
- *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
-inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkPixels = 64, kWalkThreads = 5 * 128;
+/** Of walk tiles: blocks of 64 channels of a frame, and pixels of each of two tiles. Stages are frames in turn, three of which 3x1x1
+ *  filters see; filters stay in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
+inline constexpr int kWalkBlocks = 2, kWalkBlockChannels = 64, kWalkPixels = 64, kWalkThreads = 5 * 128;
+/** Of those of codes: frames of 16-bit numbers in turn, which become codes. */
+inline constexpr int kWalkArrivals = 2;
+
+/** True for tiles that walk along frames. */
+constexpr bool walks(const MatmulTile& t) { return t.kernel == MatmulKernel::walk || t.kernel == MatmulKernel::walk_codes; }
 
 /** Pixels of the source of such a tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int bordered_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kBorderedColumns; }
@@ -192,11 +199,15 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
     return kFilterTaps * t.tileN * 128 + t.stages * (bordered_source_bytes(t) + 16) + matmul_staging_bytes(t) + 2 * 8 + 1024;
   // Two sources, stages of filters, and barriers: of those, and two of each source.
   if (t.kernel == MatmulKernel::bordered) return 2 * bordered_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + 4 * 8 + 1024;
-  // Frames and filters of as many taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual,
-  // and three of each frame of one. Nothing lies in front, which aligns them.
+  // Frames, filters of three taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual, and
+  // three of each frame of one. Nothing lies in front, which aligns them.
   if (t.kernel == MatmulKernel::walk)
-    return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
-           8 * (3 + 2 * 3 * kWalkFrames);
+    return kWalkBlocks * (t.stages * t.tileM + 3 * t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
+           8 * (3 + 2 * 3 * t.stages);
+  // Frames of codes and those that arrive; biases and scales; two barriers of each frame.
+  if (t.kernel == MatmulKernel::walk_codes)
+    return (t.stages * t.tileM + kWalkArrivals * kWalkBlocks * t.tileM + 3 * t.tileN) * 128 + matmul_staging_bytes(t) + 4 * t.tileN * 4 +
+           t.tileN * 8 + 8 * (3 + 2 * 2 * (t.stages + kWalkArrivals));
   const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
@@ -206,7 +217,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || t.kernel == MatmulKernel::walk) return 0;
+  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || walks(t)) return 0;
   const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
   const bool wide = t.wide && (t.kernel == MatmulKernel::tiles || t.kernel == MatmulKernel::normed);
   const bool shares = t.staged && !t.pingpong && !wide;  // both warpgroups have one set

@@ -12,6 +12,7 @@ struct MatmulSourceNorm {
   const float* bias;
   int64_t statsPitch;  // elements from one group's pair to the next
   int32_t groups, groupChannels, framesPerRow, silu;
+  const float* codeScale;  // what is normalised becomes float8 multiples of this; null: numbers of the source's type
 };
 
 /** Parameters of normed tiles. */

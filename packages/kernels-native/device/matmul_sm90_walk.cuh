@@ -10,6 +10,9 @@
 //   wait used, a frame's ─────► wait loaded, act(x · scale ─► its turn; for each tap: wait ready, wgmma; behind the last result that
 //   pixels                      + shift) in place ─► ready    sees a source ─► used; the other's turn; results to staging ─► storing warp
 //
+// In 8 bits what is normalised becomes codes of half the size in places of their own, so that frames arrive ahead of those that are
+// multiplied: the loading thread waits until one is taken, the normalising warpgroup until codes are used.
+//
 // Before a named barrier, which counts whole warps, a warp's threads come together again: waiting for data lets them part.
 //
 // Frames in front of the first and behind the last are left out: the convolution pads what is normalised. A clip's results may be fewer or
@@ -17,35 +20,48 @@
 #pragma once
 #include "matmul_sm90_normed.cuh"
 #include "ptx/cluster.cuh"
+#include "quantized.cuh"
 
 namespace vd::device {
 
 inline constexpr int kWalkTaps = 3;
-/** Bytes of 64 channels of a tile's pixels. */
-inline constexpr int kWalkSourceBytes = kWalkPixels * 128;
+/** Bytes of a block of a tile's pixels: 64 channels of them, or codes of 128. */
+inline constexpr int kWalkBlockBytes = kWalkPixels * 128;
 
 /** Named barriers, each tile's its own but the last two; matmul_set_barrier has 3 and 4. */
 enum WalkBarrier : int { kWalkTurn = 1, kWalkFree = 5, kWalkFull = 7, kWalkRead = 9, kWalkMoments = 11, kWalkMomentsTaken = 12 };
 /** Threads that meet at them: a warpgroup and a storing warp, or both warpgroups. */
 inline constexpr int kWalkStagingThreads = 128 + 32, kWalkBothThreads = 256;
 
-/** Shared memory: sources, filters, staged results, biases, the moments of one tile, barriers. */
+/** Shared memory: frames as they are multiplied, frames that arrive where those lie elsewhere, filters, staged results, biases, the
+ *  moments of one tile, barriers. */
 template <class Config> struct WalkShared {
+  static constexpr bool kCodes = Config::kScaled;
+  static constexpr int kFrames = Config::kStages, kArrivals = kCodes ? kWalkArrivals : kFrames;
+  /** Blocks of channels of what is multiplied. */
+  static constexpr int kBlocks = kCodes ? 1 : kWalkBlocks;
   uint32_t base;
-  __device__ __forceinline__ uint32_t source(int stage, int half, int block) const {
-    return base + ((stage * 2 + half) * kWalkBlocks + block) * kWalkSourceBytes;
+  __device__ __forceinline__ uint32_t frame(int stage, int half, int block) const {
+    return base + ((stage * 2 + half) * kBlocks + block) * kWalkBlockBytes;
+  }
+  __device__ __forceinline__ uint32_t arrival(int stage, int half, int block) const {
+    return kCodes ? frame(kFrames, 0, 0) + ((stage * 2 + half) * kWalkBlocks + block) * kWalkBlockBytes : frame(stage, half, block);
   }
   __device__ __forceinline__ uint32_t filters(int tap, int block) const {
-    return source(kWalkFrames, 0, 0) + (tap * kWalkBlocks + block) * Config::kStageBytesB;
+    return arrival(kArrivals, 0, 0) + (tap * kBlocks + block) * Config::kStageBytesB;
   }
   __device__ __forceinline__ uint32_t staging(int half) const { return filters(kWalkTaps, 0) + half * kWalkPixels * 64; }
   __device__ __forceinline__ uint32_t biases() const { return staging(0) + Config::kAllStagingBytes; }
-  __device__ __forceinline__ uint32_t moments() const { return biases() + 2 * Config::kTileN * 4; }
+  __device__ __forceinline__ uint32_t moments() const { return biases() + 2 * Config::kBiases * 4; }
   __device__ __forceinline__ uint32_t filters_at() const { return moments() + Config::kTileN * 8; }
   __device__ __forceinline__ uint32_t residual_at(int half) const { return filters_at() + 8 * (1 + half); }
-  __device__ __forceinline__ uint32_t loaded_at(int stage, int half) const { return residual_at(2) + 8 * (stage * 2 + half); }
-  __device__ __forceinline__ uint32_t ready_at(int stage, int half) const { return loaded_at(kWalkFrames + stage, half); }
-  __device__ __forceinline__ uint32_t used_at(int stage, int half) const { return loaded_at(2 * kWalkFrames + stage, half); }
+  __device__ __forceinline__ uint32_t ready_at(int stage, int half) const { return residual_at(2) + 8 * (stage * 2 + half); }
+  __device__ __forceinline__ uint32_t used_at(int stage, int half) const { return ready_at(kFrames + stage, half); }
+  __device__ __forceinline__ uint32_t loaded_at(int stage, int half) const { return used_at(kFrames + stage, half); }
+  /** A place for the next frame: one whose pixels have been taken, or whose results have. */
+  __device__ __forceinline__ uint32_t free_at(int stage, int half) const {
+    return kCodes ? loaded_at(kArrivals + stage, half) : used_at(stage, half);
+  }
 };
 
 __device__ __forceinline__ int walk_frames(const MatmulSm90Params& p) { return p.lastFrame + 1; }
@@ -53,6 +69,15 @@ __device__ __forceinline__ int walk_frames(const MatmulSm90Params& p) { return p
 __device__ __forceinline__ int walk_tiles(const MatmulSm90Params& p) { return p.tiles[1] * p.tiles[2]; }
 __device__ __forceinline__ int walk_pairs(const MatmulSm90Params& p) {
   return p.numMTiles / (p.out[0] * walk_tiles(p)) * ((walk_tiles(p) + 1) / 2);
+}
+
+/** Blocks of channels of what is multiplied. */
+template <class Config> __device__ __forceinline__ int walk_blocks(const MatmulSm90Params& p) {
+  return WalkShared<Config>::kCodes ? 1 : p.blocksPerTap;
+}
+/** Blocks of channels that arrive. Codes have all of them: those of absent channels are zeros. */
+template <class Config> __device__ __forceinline__ int walk_arriving_blocks(const MatmulSm90Params& p) {
+  return WalkShared<Config>::kCodes ? kWalkBlocks : p.blocksPerTap;
 }
 
 /** The tile that a half of a block takes through all frames of a clip. */
@@ -77,34 +102,43 @@ template <class Body> __device__ __forceinline__ void for_each_place(const Matmu
 
 /** A loading thread: the filters, if they are its, then every source of its half. */
 template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
+  const int blocks = walk_blocks<Config>(p);
   if (half == 0) {
-    ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
+    ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * blocks * Config::kStageBytesB);
     for (int tap = 0; tap < kWalkTaps; ++tap)
-      for (int block = 0; block < p.blocksPerTap; ++block)
+      for (int block = 0; block < blocks; ++block)
         matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
   }
-  RingCursor<kWalkFrames> at{0, 1};
+  const int arriving = walk_arriving_blocks<Config>(p);
+  RingCursor<WalkShared<Config>::kArrivals> at{0, 1};
   for_each_place(p, half, [&](const WalkPlace& place) {
     const PixelBox box = tile_box<Config>(p, place.index(p, 0).m);
 #pragma unroll 1
     for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
       const uint32_t loaded = shared.loaded_at(at.stage, half);
-      ptx::mbarrier_wait(shared.used_at(at.stage, half), at.parity);
-      ptx::mbarrier_arrive_expect_tx(loaded, p.blocksPerTap * p.aBytes);
+      ptx::mbarrier_wait(shared.free_at(at.stage, half), at.parity);
+      ptx::mbarrier_arrive_expect_tx(loaded, arriving * p.aBytes);
 #pragma unroll 1
-      for (int block = 0; block < p.blocksPerTap; ++block)
-        ptx::tma_load_5d(shared.source(at.stage, half, block), &p.a, loaded, block * Config::kBlock, box.w, box.h, frame, box.b);
+      for (int block = 0; block < arriving; ++block)
+        ptx::tma_load_5d(shared.arrival(at.stage, half, block), &p.a, loaded, block * kWalkBlockChannels, box.w, box.h, frame, box.b);
     }
   });
 }
 
-/** Normalises and activates kNormingBatch vectors of a source in place, `step` bytes apart. */
+/** Where a thread's vectors of pixels lie and go to, those of its next pixel `step` bytes on. */
+struct WalkVectors {
+  uint32_t from, to;
+  int fromStep, toStep;
+  float inverse;  // of codes: what a number is multiplied with
+};
+
+/** Normalises and activates kNormingBatch vectors of a source, in place or to codes. */
 template <class Config, class Activate>
-__device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Activate& activation, uint32_t source, int step) {
+__device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Activate& activation, const WalkVectors& at) {
   using T = typename Config::T;
   uint4 lines[kNormingBatch];
 #pragma unroll
-  for (int n = 0; n < kNormingBatch; ++n) lines[n] = ptx::load_shared16(source + n * step);
+  for (int n = 0; n < kNormingBatch; ++n) lines[n] = ptx::load_shared16(at.from + n * at.fromStep);
 #pragma unroll
   for (int n = 0; n < kNormingBatch; ++n) {
     float v[8];
@@ -112,39 +146,69 @@ __device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Act
 #pragma unroll
     for (int k = 0; k < 8; ++k) v[k] = fmaf(v[k], affine.scale[k], affine.shift[k]);
     activation(v);
-    ptx::store_shared16(source + n * step, pack8<T>(v));
+    if constexpr (WalkShared<Config>::kCodes) {
+      using Code = typename Config::Operand;
+#pragma unroll
+      for (int k = 0; k < 8; ++k) v[k] = __fmul_rn(v[k], at.inverse);
+      ptx::store_shared8(at.to + n * at.toStep, make_uint2(pack_codes4<Code>(v), pack_codes4<Code>(v + 4)));
+    } else {
+      ptx::store_shared16(at.to + n * at.toStep, pack8<T>(v));
+    }
   }
 }
 
-/** A normalising warpgroup: makes every source of its half ready. Neighbouring threads have the vectors of a pixel. */
+/** Where the vectors of a thread of a normalising warpgroup lie in a frame. Neighbouring threads have those of a pixel. */
+template <class Config> struct WalkLane {
+  int vector, block, step;
+  uint32_t from, to;  // behind the beginning of an arriving block and of what is multiplied: the copy engine's swizzle, which is the same
+                      // for every eighth pixel
+  __device__ __forceinline__ WalkLane(int arriving) {
+    const int vectors = 8 * arriving, thread = threadIdx.x % 128, lane = thread / vectors;
+    vector = thread % vectors;
+    block = vector / 8;
+    step = 128 / vectors * 128;
+    from = lane * 128 + ((vector % 8 ^ (lane & 7)) << 4);
+    to = WalkShared<Config>::kCodes ? lane * 128 + ((vector / 2 ^ (lane & 7)) << 4) + vector % 2 * 8 : from;
+  }
+};
+
+/** A normalising warpgroup: makes every source of its half ready. */
 template <class Config>
 __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params, const WalkShared<Config>& shared, int half) {
+  using Shared = WalkShared<Config>;
   const MatmulSm90Params& p = params.matmul;
-  const int vectors = 8 * p.blocksPerTap, vector = threadIdx.x % 128 % vectors, lane = threadIdx.x % 128 / vectors;
-  const int block = vector / 8, step = 128 / vectors * 128;
-  // The copy engine's swizzle, the same for every eighth pixel.
-  const uint32_t offset = lane * 128 + ((vector % 8 ^ (lane & 7)) << 4);
-  RingCursor<kWalkFrames> at;
+  const int arriving = walk_arriving_blocks<Config>(p);
+  const WalkLane<Config> lane(arriving);
+  const float inverse = Shared::kCodes ? 1.0f / __ldg(params.norm.codeScale) : 1.0f;
+  RingCursor<Shared::kArrivals> at;
+  RingCursor<Shared::kFrames> made{0, 1};
   NormedAffine affine;
   int row = -1;  // of the statistics that affine is made of: most clips have one
   for_each_place(p, half, [&](const WalkPlace& place) {
 #pragma unroll 1
-    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
+    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance(), made.advance()) {
       const int here = place.clip * walk_frames(p) + frame;
       if (here / params.norm.framesPerRow != row) {
         row = here / params.norm.framesPerRow;
-        affine = normed_affine(params.norm, here, 8 * vector, p.channels);
+        affine = normed_affine(params.norm, here, 8 * lane.vector, p.channels);
       }
       ptx::mbarrier_wait(shared.loaded_at(at.stage, half), at.parity);
-      uint32_t source = shared.source(at.stage, half, block) + offset;
+      if constexpr (Shared::kCodes) ptx::mbarrier_wait(shared.used_at(made.stage, half), made.parity);
+      WalkVectors vectors{shared.arrival(at.stage, half, lane.block) + lane.from,
+                          shared.frame(made.stage, half, Shared::kCodes ? 0 : lane.block) + lane.to, lane.step, lane.step, inverse};
 #pragma unroll 1
-      for (int batch = 0; batch < p.blocksPerTap; ++batch, source += kNormingBatch * step) {
-        if (params.norm.silu) walk_apply<Config>(affine, NormHalvedSilu{}, source, step);
-        else walk_apply<Config>(affine, NormNoActivation{}, source, step);
+      for (int batch = 0; batch < arriving; ++batch) {
+        if (params.norm.silu) walk_apply<Config>(affine, NormHalvedSilu{}, vectors);
+        else walk_apply<Config>(affine, NormNoActivation{}, vectors);
+        vectors.from += kNormingBatch * lane.step;
+        vectors.to += kNormingBatch * lane.step;
       }
       ptx::fence_proxy_async();
       __syncwarp();
-      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(shared.ready_at(at.stage, half));
+      if (threadIdx.x % 32 == 0) {
+        ptx::mbarrier_arrive(shared.ready_at(made.stage, half));
+        if constexpr (Shared::kCodes) ptx::mbarrier_arrive(shared.free_at(at.stage, half));
+      }
     }
   });
 }
@@ -153,7 +217,9 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
 template <class Config>
 __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float (&acc)[1][1][Config::kWidth / 2],
                                                 const WalkShared<Config>& shared, int half, int frame, uint32_t before, bool isDone) {
-  using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
+  using Product = ptx::Wgmma<typename Config::Operand, Config::kWidth, 0>;
+  constexpr int kFrames = WalkShared<Config>::kFrames;
+  const int blocks = walk_blocks<Config>(p);
   const int start = frame - p.padding[0];  // the first source that the result sees, or one in front of them
   const bool isFirst = frame == 0, isLast = frame == p.out[0] - 1;
   const int end = min(kWalkTaps, walk_frames(p) - start);
@@ -163,14 +229,14 @@ __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float
   ptx::named_barrier(kWalkTurn + half, kWalkBothThreads);
 #pragma unroll 1
   for (int tap = max(0, -start); tap < end; ++tap) {
-    const uint32_t source = before + start + tap, parity = source / kWalkFrames & 1;
-    const int stage = static_cast<int>(source % kWalkFrames);
+    const uint32_t source = before + start + tap, parity = source / kFrames & 1;
+    const int stage = static_cast<int>(source % kFrames);
     const bool isNew = isFirst || tap == kWalkTaps - 1;  // the others were ready for the frame before
     if (isNew) ptx::mbarrier_wait(shared.ready_at(stage, half), parity);
 #pragma unroll 1
-    for (int block = 0; block < p.blocksPerTap; ++block) {
+    for (int block = 0; block < blocks; ++block) {
       ptx::wgmma_fence();
-      const uint64_t a = ptx::matrix_descriptor(shared.source(stage, half, block));
+      const uint64_t a = ptx::matrix_descriptor(shared.frame(stage, half, block));
       const uint64_t b = ptx::matrix_descriptor(shared.filters(tap, block));
 #pragma unroll
       for (int step = 0; step < 4; ++step) Product::run(acc[0][0], a + step * 2, b + step * 2, more || step > 0);
@@ -285,10 +351,13 @@ template <class Config> __device__ __forceinline__ void walk_init(const WalkShar
   ptx::mbarrier_init(shared.filters_at(), 1);
   for (int half = 0; half < 2; ++half) {
     ptx::mbarrier_init(shared.residual_at(half), 1);
-    for (int stage = 0; stage < kWalkFrames; ++stage) {
-      ptx::mbarrier_init(shared.loaded_at(stage, half), 1);
+    for (int stage = 0; stage < WalkShared<Config>::kFrames; ++stage) {
       ptx::mbarrier_init(shared.ready_at(stage, half), kWarps);
       ptx::mbarrier_init(shared.used_at(stage, half), kWarps);
+    }
+    for (int stage = 0; stage < WalkShared<Config>::kArrivals; ++stage) {
+      ptx::mbarrier_init(shared.loaded_at(stage, half), 1);
+      if constexpr (WalkShared<Config>::kCodes) ptx::mbarrier_init(shared.free_at(stage, half), kWarps);
     }
   }
   ptx::fence_mbarrier_init();
@@ -307,7 +376,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_walk(const M
   if (warpgroup < 2) {
     ptx::registers_raise<160>();
     auto* biases = reinterpret_cast<float*>(dynamicShared + (shared.biases() - shared.base));
-    walk_consume<Config>(p, shared, warpgroup, biases + warpgroup * Config::kTileN);
+    walk_consume<Config>(p, shared, warpgroup, biases + warpgroup * Config::kBiases);
   } else if (warpgroup > 2) {
     ptx::registers_lower<64>();
     walk_normalise<Config>(params, shared, warpgroup - 3);

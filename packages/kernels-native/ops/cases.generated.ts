@@ -15,6 +15,7 @@ import elementwise from "./elementwise/elementwise.cases";
 import framesOut from "./frames_out/frames_out.cases";
 import groupNorm from "./group_norm/group_norm.cases";
 import groupNormConv from "./group_norm_conv/group_norm_conv.cases";
+import groupNormConvQ8 from "./group_norm_conv_q8/group_norm_conv_q8.cases";
 import groupNormQ8 from "./group_norm_q8/group_norm_q8.cases";
 import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
 import guide from "./guide/guide.cases";
@@ -53,6 +54,7 @@ export const OP_CASES = {
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_conv: groupNormConv,
+  group_norm_conv_q8: groupNormConvQ8,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,

@@ -16,6 +16,7 @@ import elementwise from "./elementwise/elementwise.reference";
 import framesOut from "./frames_out/frames_out.reference";
 import groupNorm from "./group_norm/group_norm.reference";
 import groupNormConv from "./group_norm_conv/group_norm_conv.reference";
+import groupNormConvQ8 from "./group_norm_conv_q8/group_norm_conv_q8.reference";
 import groupNormQ8 from "./group_norm_q8/group_norm_q8.reference";
 import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
 import guide from "./guide/guide.reference";
@@ -56,6 +57,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_conv: groupNormConv,
+  group_norm_conv_q8: groupNormConvQ8,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,

@@ -360,6 +360,44 @@ export interface GroupNormConvOptions extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.groupNormConvQ8}. */
+export interface GroupNormConvQ8Options extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** what codes of the normalised channels stand for multiples of; finite and positive [1,1,1,1] f32 */
+  normScale: Tensor;
+  /** codes of filters, in the checkpoint's layout [K,C,T,R,S] f8e4m3 */
+  weight: Tensor;
+  /** of the filters: one, or one for each output channel [1|K,1] f32 */
+  weightScale: Tensor;
+  /** mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats [B,1|F,N,2] f32 */
+  stats: Tensor;
+  /** scale of the normalised channels [C] f32|f16|bf16 */
+  normWeight: Tensor;
+  /** shift of the normalised channels [C] f32|f16|bf16 */
+  normBias: Tensor;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|G,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,G,H,W,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,G,H,W,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** activation of the normalised channels; default "none" */
+  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | undefined;
+  /** frames of zeros in front of what is normalised and behind it, for 3x1x1 filters; default [0,0] */
+  temporalPadding?: readonly [number, number] | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.groupNormQ8}. */
 export interface GroupNormQ8Options extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -940,6 +978,26 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   groupNormConv(options: GroupNormConvOptions): Tensor {
     return this.record("group_norm_conv", options);
+  }
+
+  /** Normalises the channel groups of a clip by given statistics, activates and rounds to float8 with one scale that is known before, as group_norm_q8 does, then convolves the codes with filters in float8, as conv_q8 does: every frame with 3x3 filters, zeros around what is normalised, or each pixel's frames with 3x1x1 filters, a step of one. Kernels need not put the codes into memory.
+   *  x: [B,F,H,W,C] activations.
+   *  normScale: [1,1,1,1] what codes of the normalised channels stand for multiples of; finite and positive.
+   *  weight: [K,C,T,R,S] codes of filters, in the checkpoint's layout.
+   *  weightScale: [1|K,1] of the filters: one, or one for each output channel.
+   *  stats: [B,1|F,N,2] mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats.
+   *  normWeight: [C] scale of the normalised channels.
+   *  normBias: [C] shift of the normalised channels.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
+   *  residual: [B,G,H,W,K] added after the activation.
+   *  residual2: [B,G,H,W,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,G,H,W,K] result.
+   *  Source: https://arxiv.org/abs/1803.08494
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  groupNormConvQ8(options: GroupNormConvQ8Options): Tensor {
+    return this.record("group_norm_conv_q8", options);
   }
 
   /** Normalises channel groups of a clip as group_norm does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(group_norm(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).

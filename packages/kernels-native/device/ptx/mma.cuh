@@ -99,6 +99,9 @@ template <int kPending> __device__ __forceinline__ void copy_wait() {
 __device__ __forceinline__ void store_shared16(uint32_t dst, uint4 v) {
   asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};" ::"r"(dst), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
+__device__ __forceinline__ void store_shared8(uint32_t dst, uint2 v) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(dst), "r"(v.x), "r"(v.y) : "memory");
+}
 __device__ __forceinline__ void store_shared4(uint32_t dst, uint32_t v) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(dst), "r"(v) : "memory");
 }

@@ -1,5 +1,5 @@
-// Convolutions with borders of zeros that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands
-// for.
+// Convolutions with borders of zeros that normalise their source first, conv_winograd, group_norm_conv and group_norm_conv_q8, as the two
+// ops that each stands for.
 #pragma once
 #include <algorithm>
 
@@ -32,9 +32,15 @@ template <class Args> GroupNormArgs as_group_norm(const Args& a, const Tensor& y
   return norm;
 }
 
-/** The convolution of `x`. */
-template <class Args> ConvArgs as_conv(const Args& a, const Tensor& x) {
-  ConvArgs conv{};
+/** The norm before a convolution of codes, with those in `y`. The call has statistics. */
+template <class Args> GroupNormQ8Args as_group_norm_q8(const Args& a, const Tensor& y) {
+  const GroupNormArgs norm = as_group_norm(a, y);
+  return {norm.x, norm.x2, norm.weight, norm.bias, norm.stats, a.normScale, norm.y, norm.groups, norm.eps, norm.act, norm.joinFrames};
+}
+
+/** What convolutions of `x` have in common, ConvArgs or ConvQ8Args. */
+template <class Conv, class Args> Conv as_bordered_conv(const Args& a, const Tensor& x) {
+  Conv conv{};
   conv.x = x;
   conv.weight = a.weight;
   conv.bias = a.bias;
@@ -50,6 +56,20 @@ template <class Args> ConvArgs as_conv(const Args& a, const Tensor& x) {
   conv.outScale = a.outScale;
   conv.residualScale = a.residualScale;
   conv.residual2Scale = a.residual2Scale;
+  return conv;
+}
+
+/** The convolution of codes `x`. */
+template <class Args> ConvQ8Args as_conv_q8(const Args& a, const Tensor& x) {
+  auto conv = as_bordered_conv<ConvQ8Args>(a, x);
+  conv.xScale = a.normScale;
+  conv.weightScale = a.weightScale;
+  return conv;
+}
+
+/** The convolution of `x`. */
+template <class Args> ConvArgs as_conv(const Args& a, const Tensor& x) {
+  auto conv = as_bordered_conv<ConvArgs>(a, x);
   conv.groups = 1;
   conv.framePadding = FramePadding::zeros;
   return conv;

@@ -10,12 +10,12 @@
 
 namespace vd::cpu {
 
-/** A norm whose result lies in memory of its own, then the convolution of that. */
-class NormedConv final : public PreparedRow {
+/** A norm whose result lies in memory of its own, as elements of type T, then the convolution of that. */
+template <class T> class NormedConv final : public PreparedRow {
  public:
   explicit NormedConv(size_t count) : normed_(count) {}
 
-  float* normed() { return normed_.data(); }
+  T* normed() { return normed_.data(); }
   void set(std::unique_ptr<PreparedRow> norm, std::unique_ptr<PreparedRow> conv) {
     norm_ = std::move(norm);
     conv_ = std::move(conv);
@@ -30,19 +30,24 @@ class NormedConv final : public PreparedRow {
   }
 
  private:
-  std::vector<float> normed_;
+  std::vector<T> normed_;
   std::unique_ptr<PreparedRow> norm_, conv_;
 };
 
-/** The row of a call that has statistics; null where one of the two ops declines. */
-template <class Args> std::unique_ptr<PreparedRow> prepare_normed_conv(const Args& args, PackCache& cache, const Target& target) {
-  auto row = std::make_unique<NormedConv>(static_cast<size_t>(args.x.pixels() * args.weight.dims[1]));
-  const Tensor x = normed_map(args, row->normed(), DType::f32);
-  auto norm = prepare_group_norm(as_group_norm(args, x), cache, target);
-  auto conv = prepare_conv(as_conv(args, x), cache, target);
+/** The row with its two parts; null where one of the two ops declines. */
+template <class T>
+std::unique_ptr<PreparedRow> joined(std::unique_ptr<NormedConv<T>> row, std::unique_ptr<PreparedRow> norm,
+                                    std::unique_ptr<PreparedRow> conv) {
   if (!norm || !conv) return nullptr;
   row->set(std::move(norm), std::move(conv));
   return row;
+}
+
+/** The row of a call that has statistics; null where one of the two ops declines. */
+template <class Args> std::unique_ptr<PreparedRow> prepare_normed_conv(const Args& args, PackCache& cache, const Target& target) {
+  auto row = std::make_unique<NormedConv<float>>(static_cast<size_t>(args.x.pixels() * args.weight.dims[1]));
+  const Tensor x = normed_map(args, row->normed(), DType::f32);
+  return joined(std::move(row), prepare_group_norm(as_group_norm(args, x), cache, target), prepare_conv(as_conv(args, x), cache, target));
 }
 
 }  // namespace vd::cpu

@@ -18,6 +18,7 @@
   X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_conv, GroupNormConvArgs) \
+  X(group_norm_conv_q8, GroupNormConvQ8Args) \
   X(group_norm_q8, GroupNormQ8Args) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \

@@ -422,6 +422,48 @@ struct GroupNormConvArgs {
   float residual2Scale;
 };
 
+/** Normalises the channel groups of a clip by given statistics, activates and rounds to float8 with one scale that is known before, as group_norm_q8 does, then convolves the codes with filters in float8, as conv_q8 does: every frame with 3x3 filters, zeros around what is normalised, or each pixel's frames with 3x1x1 filters, a step of one. Kernels need not put the codes into memory. */
+struct GroupNormConvQ8Args {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [1,1,1,1]: what codes of the normalised channels stand for multiples of; finite and positive. */
+  Tensor normScale;
+  /** [K,C,T,R,S]: codes of filters, in the checkpoint's layout. */
+  Tensor weight;
+  /** [1|K,1]: of the filters: one, or one for each output channel. */
+  Tensor weightScale;
+  /** [B,1|F,N,2]: mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats. */
+  Tensor stats;
+  /** [C]: scale of the normalised channels. */
+  Tensor normWeight;
+  /** [C]: shift of the normalised channels. */
+  Tensor normBias;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|G,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,G,H,W,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,G,H,W,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,G,H,W,K]: result. */
+  Tensor y;
+  /** [B,G,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
+  Tensor moments;
+  /** activation of the normalised channels. */
+  Activation normAct;
+  /** frames of zeros in front of what is normalised and behind it, for 3x1x1 filters. */
+  int64_t temporalPadding[2];
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Normalises channel groups of a clip as group_norm does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(group_norm(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
 struct GroupNormQ8Args {
   /** [B,F,H,W,C]: activations. */
@@ -1124,6 +1166,31 @@ inline GroupNormConvArgs read_group_norm_conv_args(const Row& row) {
   return args;
 }
 
+inline GroupNormConvQ8Args read_group_norm_conv_q8_args(const Row& row) {
+  GroupNormConvQ8Args args{};
+  args.x = row.tensors[0];
+  args.normScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.stats = row.tensors[4];
+  args.normWeight = row.tensors[5];
+  args.normBias = row.tensors[6];
+  args.bias = row.tensors[7];
+  args.frameBias = row.tensors[8];
+  args.residual = row.tensors[9];
+  args.residual2 = row.tensors[10];
+  args.y = row.tensors[11];
+  args.moments = row.tensors[12];
+  args.normAct = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.temporalPadding[0] = static_cast<int64_t>(row.attrs[1]);
+  args.temporalPadding[1] = static_cast<int64_t>(row.attrs[2]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[3]));
+  args.outScale = static_cast<float>(row.attrs[4]);
+  args.residualScale = static_cast<float>(row.attrs[5]);
+  args.residual2Scale = static_cast<float>(row.attrs[6]);
+  return args;
+}
+
 inline GroupNormQ8Args read_group_norm_q8_args(const Row& row) {
   GroupNormQ8Args args{};
   args.x = row.tensors[0];
@@ -1416,6 +1483,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_conv, GroupNormConvArgs) \
+  X(group_norm_conv_q8, GroupNormConvQ8Args) \
   X(group_norm_q8, GroupNormQ8Args) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \

@@ -21,6 +21,7 @@ cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& args, const cu
 cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates group_norm_conv_cuda_variants(const GroupNormConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+cuda::Candidates group_norm_conv_q8_cuda_variants(const GroupNormConvQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates group_norm_q8_cuda_variants(const GroupNormQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates guide_cuda_variants(const GuideArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);

@@ -10,18 +10,7 @@ namespace vd {
 
 namespace {
 
-/** base: gets what must be packed. */
-cuda::NormedSource normed_source(const GroupNormConvArgs& a, cuda::Variant& base) {
-  const bool joined = a.stats.dims[1] == 1;
-  device::MatmulSourceNorm norm{};
-  norm.stats = a.stats.as<float>();
-  norm.statsPitch = a.stats.pitch;
-  norm.groups = static_cast<int32_t>(a.stats.dims[2]);
-  norm.groupChannels = static_cast<int32_t>(a.x.channels()) / norm.groups;
-  norm.framesPerRow = joined ? static_cast<int32_t>(a.x.dims[1]) : 1;
-  norm.silu = a.normAct == Activation::silu;
-  return {norm, cuda::float_bias(base, a.normWeight, "conv_pack").address, cuda::float_bias(base, a.normBias, "conv_pack").address};
-}
+constexpr const char* kPack = "conv_pack";
 
 /** The tile that alone finds moments where a plan is batch-invariant, by the filters alone. */
 const char* invariant_tile(const GroupNormConvArgs& a) {
@@ -31,8 +20,7 @@ const char* invariant_tile(const GroupNormConvArgs& a) {
 
 /** Why no kernel normalises the row's tiles in shared memory. */
 cuda::Reason normed_reason(const GroupNormConvArgs& a, const ConvArgs& conv, const cuda::DeviceInfo& device) {
-  const bool known = a.normAct == Activation::none || a.normAct == Activation::silu;
-  return cuda::first_of({cuda::conv_sm90_reason(conv, device), cuda::if_so(!known, {"has no activation of the norm but silu"})});
+  return cuda::first_of({cuda::conv_sm90_reason(conv, device), cuda::norm_activation_reason(a.normAct)});
 }
 
 /** Adds the kernels that normalise their tiles in shared memory. */
@@ -43,7 +31,12 @@ void add_normed(const GroupNormConvArgs& a, const cuda::DeviceInfo& device, cuda
   const device::Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(conv), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   cuda::MatmulProblem problem = cuda::conv_sm90_problem(conv, base, epilogue);
   problem.symbolPrefix = a.x.dtype == DType::f16 ? "group_norm_conv_sm90_f16_" : "group_norm_conv_sm90_bf16_";
-  problem.norm = normed_source(a, base);
+  problem.norm = cuda::normed_source(a, base, kPack);
+  if (a.weight.dims[2] == 3) {
+    problem.scales.x = a.stats.as<float>();
+    problem.scales.weightStride = 1;
+    problem.weightScales = problem.norm->weight;
+  }
   cuda::add_matmul_sm90(problem, base, device, out);
   for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
   cuda::add_channel_moments({"conv", a.y, a.moments, invariant_tile(a)}, device, out);
@@ -55,13 +48,12 @@ cuda::Reason narrow_reason(const GroupNormConvArgs& a, const cuda::DeviceInfo& d
   const int64_t elements = a.x.dim(2) * a.x.dim(3) * a.x.pitch;
   const int64_t needed = device::normed_few_shared_bytes(static_cast<int>(std::min<int64_t>(columns, device::kNormedFewColumns)),
                                                          static_cast<int>(std::min<int64_t>(channels, 1 << 16)));
-  const bool known = a.normAct == Activation::none || a.normAct == Activation::silu;
   return cuda::first_of(
       {cuda::sm80_reason(device), cuda::copy_engine_reason(a.x, "x"),
        cuda::if_so(columns > device::kNormedFewColumns,
                    {"is for at most # output channels, there are #", {device::kNormedFewColumns, columns}}),
        cuda::if_so(a.weight.dims[2] != 1, {"is for filters of 1x3x3"}), cuda::if_so(a.moments.present(), {"finds no moments"}),
-       cuda::if_so(!known, {"has no activation of the norm but silu"}),
+       cuda::norm_activation_reason(a.normAct),
        cuda::if_so(channels % 32 != 0, {"has # channels, which 32 does not divide", {channels}, "x"}),
        cuda::if_so(elements >= INT32_MAX, {"has # elements a frame, the most is #", {elements, INT32_MAX - 1}, "x"}),
        cuda::if_so(needed > static_cast<int64_t>(device.sharedBytesPerBlock),
@@ -74,7 +66,7 @@ void add_narrow(const GroupNormConvArgs& a, const cuda::DeviceInfo& device, cuda
   if (!out.allows({prefix, "*"}, narrow_reason(a, device))) return;
   cuda::Variant variant;
   const ConvArgs conv = as_conv(a, a.x);
-  const cuda::NormedSource source = normed_source(a, variant);
+  const cuda::NormedSource source = normed_source(a, variant, kPack);
   const auto columns = static_cast<int32_t>(a.y.channels()), channels = static_cast<int32_t>(a.x.channels());
   device::NormedFewParams p{};
   p.x = a.x.data;

@@ -1,27 +1,14 @@
 import {
-  add,
-  and,
-  attr,
-  choose,
   defineOp,
-  epilogueAttrs,
   epilogueInputs,
-  eq,
   FLOATS,
-  ge,
-  ints,
-  keepsChannels,
-  mod,
-  oneOf,
-  or,
-  POINTWISE_ACTIVATIONS,
-  sub,
+  groupNormConvAttrs,
+  groupNormConvCost,
+  groupNormConvDerived,
+  groupNormConvInputs,
+  groupNormConvMoments,
+  groupNormConvRules,
 } from "../../contract/op-kit";
-
-const padding = add(attr("temporalPadding", 0), attr("temporalPadding", 1));
-const padded = add("F", padding);
-/** 3x1x1 filters where they reach over frames, else 3x3. */
-const isKnown = choose(eq("T", 3), and(eq("R", 1), eq("S", 1)), and(eq("T", 1), and(eq("R", 3), eq("S", 3))));
 
 export default defineOp({
   id: "group_norm_conv",
@@ -40,23 +27,11 @@ export default defineOp({
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },
     weight: { dims: ["K", "C", "T", "R", "S"], dtype: FLOATS, constant: true, doc: "filters, as in the checkpoint" },
-    stats: {
-      dims: ["B", { oneOr: "F" }, "N", 2],
-      dtype: ["f32"],
-      doc: "mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats",
-    },
-    normWeight: { dims: ["C"], dtype: FLOATS, constant: true, doc: "scale of the normalised channels" },
-    normBias: { dims: ["C"], dtype: FLOATS, constant: true, doc: "shift of the normalised channels" },
+    ...groupNormConvInputs,
     ...epilogueInputs(["B", "G", "H", "W", "K"], "K", "G"),
   },
-  attrs: {
-    normAct: oneOf("Activation", POINTWISE_ACTIVATIONS, "activation of the normalised channels", "none"),
-    temporalPadding: ints("frames of zeros in front of what is normalised and behind it, for 3x1x1 filters", 2, {
-      ...{ max: 1, default: [0, 0] },
-    }),
-    ...epilogueAttrs,
-  },
-  derived: { G: sub(padded, sub("T", 1)) },
+  attrs: groupNormConvAttrs,
+  derived: groupNormConvDerived,
   outputs: {
     y: {
       dims: ["B", "G", "H", "W", "K"],
@@ -64,26 +39,9 @@ export default defineOp({
       apart: ["x", "weight", "stats", "normWeight", "normBias"],
       doc: "result",
     },
-    moments: {
-      dims: ["B", "G", "K", 2],
-      dtype: ["f32"],
-      apart: "all",
-      optional: true,
-      doc: "mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them",
-    },
+    moments: groupNormConvMoments,
   },
-  rules: [
-    { where: "weight", test: isKnown, expected: "1x3x3 or 3x1x1 filters", got: "R" },
-    { where: "temporalPadding", test: or(eq("T", 3), eq(padding, 0)), expected: "none for 3x3 filters", got: padding },
-    { where: "temporalPadding", test: ge(padded, "T"), expected: "padded frames for all filters", got: padded },
-    {
-      where: "stats",
-      test: eq(mod("C", add("N", eq("N", 0))), 0),
-      expected: "a number of groups that divides the channels",
-      got: "N",
-    },
-    keepsChannels,
-  ],
-  cost: ({ B, G, H, W, C, K, T, R, S }) => ({ flops: 2 * B! * G! * H! * W! * K! * C! * T! * R! * S! }),
+  rules: groupNormConvRules,
+  cost: groupNormConvCost,
   tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
 });

@@ -45,6 +45,9 @@ export const QUANTIZATION = {
   ...{ scale: optional(TENSOR), name: optional(TEXT) },
 };
 
+/** A weight in 8 bits. */
+export const QUANTIZED_WEIGHT = { weight: TENSOR, weightScale: TENSOR };
+
 /**
  * Returns if a layer can be made: of weights, and of a configuration whose fields are what the layer wants.
  *

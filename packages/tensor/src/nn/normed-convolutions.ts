@@ -1,9 +1,12 @@
-import { requireFields } from "@vd/kernels-native";
-import type { RewriteCall } from "../graph";
+import { FUNCTION, requireArgument, requireFields } from "@vd/kernels-native";
+import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import { type CallOptions, packedBytes, requireTensor, TENSOR, type Tensor } from "../tensor";
+import { normScale } from "../weights/norm-scale";
+import type { QuantizedWeight } from "../weights/quantized-weight";
 import { CONVOLUTION, is3x1x1, is3x3, normedSource, requireTaking } from "./convolution-calls";
-import { type TakeConvolution, withWaitingGroupNorms } from "./waiting-norms";
+import { QUANTIZED_WEIGHT } from "./layer";
+import { type TakeConvolution, type WaitingNorm, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Frames of fewer bytes come from a GPU's cache again, and are normalised there in little time. Decided by the frame alone, so that a clip
  *  has the same bits in any chunks. */
@@ -52,14 +55,40 @@ export function normsOverFramesInside(x: Tensor): boolean {
   return isLarge(x) && isWalked(x.dims[4]!, frameOf(x));
 }
 
-/**
- * Returns whether {@link normedConvolutions} records a convolution over frames with its norm inside. Such a one waits for memory alone, and
- * takes less time than in 8 bits with a norm of its own.
- */
+/** What a call that normalises its source by itself has besides that: the convolution's own operands, and its frames of zeros. */
+function convOperands(call: ConvOptions) {
+  const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
+  return { ...conv, temporalPadding: is3x1x1(call) && padding ? padding.slice(0, 2) : [0, 0] };
+}
+
+/** Returns whether {@link normedConvolutions} records a convolution over frames with its norm inside, which {@link recordNormedConvQ8} does in 8 bits. */
 export function isNormedOverFrames(call: ConvOptions, norm: Pick<GroupNormOptions, "x" | "x2">): boolean {
   requireFields("isNormedOverFrames call", call, CONVOLUTION);
   requireFields("isNormedOverFrames norm", norm, { x: TENSOR });
   return is3x1x1(call) && gains(call, norm);
+}
+
+/** Records a convolution that {@link isNormedOverFrames} in 8-bit floats, its norm inside: codes with the scale that follows from the norm's weights.
+ *  weights: filters of that type. */
+export function recordNormedConvQ8(
+  record: RecordCall,
+  call: ConvOptions,
+  norm: WaitingNorm,
+  weights: QuantizedWeight,
+): Tensor {
+  requireArgument("recordNormedConvQ8 record", record, FUNCTION);
+  requireFields("recordNormedConvQ8 call", call, CONVOLUTION);
+  requireFields("recordNormedConvQ8 norm", norm, { record: FUNCTION });
+  requireFields("recordNormedConvQ8 norm's call", norm.call, { x: TENSOR, weight: TENSOR, bias: TENSOR });
+  requireFields("recordNormedConvQ8 weights", weights, QUANTIZED_WEIGHT);
+  const { x2, ...source } = normedSource(norm.call as GroupNormOptions, norm.record);
+  const scale = normScale(norm.call.weight, norm.call.bias);
+  return record("group_norm_conv_q8", {
+    ...convOperands(call),
+    ...source,
+    ...weights,
+    normScale: scale,
+  } as CallOptions);
 }
 
 /** Records a convolution that {@link normedConvolutions} are for with its norm inside. */
@@ -68,11 +97,10 @@ export const takeNormed: TakeConvolution = (call, norms, record) => {
   const waiting = is3x3(call) || is3x1x1(call) ? norms.find(call.x) : undefined;
   if (!waiting || !gains(call, waiting.call as GroupNormOptions)) return undefined;
   const norm = norms.take(call.x)!;
-  const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
+  const conv = convOperands(call);
   norms.recordBefore(conv as CallOptions);
   const { x2, ...source } = normedSource(norm.call as GroupNormOptions, norm.record);
-  const temporalPadding = is3x1x1(call) && padding ? padding.slice(0, 2) : [0, 0];
-  return record("group_norm_conv", { ...conv, ...source, temporalPadding } as CallOptions);
+  return record("group_norm_conv", { ...conv, ...source } as CallOptions);
 };
 
 /**

@@ -21,7 +21,7 @@ import {
   type ScaledPart,
 } from "../weights/quantized-weight";
 import { CONVOLUTION } from "./convolution-calls";
-import { QUANTIZATION } from "./layer";
+import { QUANTIZATION, QUANTIZED_WEIGHT } from "./layer";
 import type { ActivationQuantization, Quantized } from "./quantized";
 
 /** How a weight is rounded: to which type, and what happens to its rows before. */
@@ -92,14 +92,13 @@ interface Operands {
 }
 
 const CODES = { codes: TENSOR, scales: TENSOR };
-const WEIGHTS = { weight: TENSOR, weightScale: TENSOR };
 
 /** Refuses what no product in 8 bits can be recorded of. @throws VdError `attr` */
 function requireProduct(where: string, record: unknown, { call, codes, weights }: Operands): void {
   requireArgument(`${where} record`, record, FUNCTION);
   requireFields(`${where} call`, call, CONVOLUTION);
   requireFields(`${where} codes`, codes, CODES);
-  requireFields(`${where} weights`, weights, WEIGHTS);
+  requireFields(`${where} weights`, weights, QUANTIZED_WEIGHT);
 }
 
 /** Records how tokens, or pixels as tokens, are rounded to 8 bits. x: [B,F,S,C] or [B,F,H,W,C]. */

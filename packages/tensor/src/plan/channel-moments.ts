@@ -14,7 +14,7 @@ const PIXELS_AT_ONCE = 128;
 const GPU_TYPES: readonly DType[] = ["f16", "bf16"];
 
 /** Rows that can leave the moments of their results. */
-const CONVOLUTIONS: readonly Row["op"][] = ["conv", "conv_q8", "group_norm_conv"];
+const CONVOLUTIONS: readonly Row["op"][] = ["conv", "conv_q8", "group_norm_conv", "group_norm_conv_q8"];
 
 /** Rows whose x is normalised by statistics that they find themselves. */
 const NORMS: readonly Row["op"][] = ["group_norm", "group_norm_q8", "group_norm_stats"];

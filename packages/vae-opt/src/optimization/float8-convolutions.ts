@@ -10,6 +10,7 @@ import {
   type Quantized,
   QuantizedWeights,
   recordConvQ8,
+  recordNormedConvQ8,
   recordQuantize,
   type TakeConvolution,
   type WaitingNorm,
@@ -35,7 +36,7 @@ const weights = new QuantizedWeights();
  * Returns how convolutions are recorded in 8-bit floats: filters with a scale each; activations that come from a norm are rounded
  * by it, with a scale that follows from its weights, others with one that is found at run time, for each call. Those that upsample
  * become transposed ones of the same results, whose filters are folded before they are rounded. Convolutions of few channels, and of
- * kinds that have no 8-bit form, stay as they are, and with `fusedNorm` those over frames that normalise by themselves. What a call
+ * kinds that have no 8-bit form, stay as they are. With `fusedNorm` those over frames which can normalise and round by themselves. What a call
  * computes at a time (frames, tiles) decides a scale that is found, so that pieces differ by the rounding of 8 bits.
  */
 export function takeFloat8({ fusedNorm }: Pick<OptimizationSwitches, "fusedNorm">): TakeConvolution {
@@ -44,11 +45,12 @@ export function takeFloat8({ fusedNorm }: Pick<OptimizationSwitches, "fusedNorm"
     const upsamples = hasUpsamplingConvQ8(call);
     if (!(upsamples || hasConvQ8(call)) || !hasEnoughChannels(call)) return undefined;
     const waiting = norms.find(call.x);
-    if (fusedNorm && waiting && isNormedOverFrames(call, waiting.call as GroupNormOptions)) return undefined;
+    const isInside = fusedNorm && waiting && isNormedOverFrames(call, waiting.call as GroupNormOptions);
     const norm = norms.take(call.x);
-    const rounded = norm && recordNormQ8(norm, call.x.dims);
     const { x: _, ...others } = call;
-    norms.recordBefore((rounded ? others : call) as CallOptions);
+    norms.recordBefore((norm ? others : call) as CallOptions);
+    if (norm && isInside) return recordNormedConvQ8(record, call, norm, weights.of(call.weight, { dtype }));
+    const rounded = norm && recordNormQ8(norm, call.x.dims);
     const codes = rounded ?? recordQuantize(record, call.x, { dtype, per: "tensor", name: `${call.name}.quantize` });
     const filters = upsamples ? weights.ofUpsampling(call.weight, { dtype }) : weights.of(call.weight, { dtype });
     return recordConvQ8(record, call, codes, filters);

@@ -37,6 +37,7 @@ inline void copy16(uint32_t dst, const void* src, bool valid) {
 inline void copy_commit() {}
 template <int kPending> inline void copy_wait() {}
 inline void store_shared16(uint32_t dst, uint4 v) { emulator::store_shared(dst, v); }
+inline void store_shared8(uint32_t dst, uint2 v) { emulator::store_shared(dst, v); }
 inline void store_shared4(uint32_t dst, uint32_t v) { emulator::store_shared(dst, v); }
 inline uint32_t load_shared2(uint32_t src) { return emulator::load_shared<uint16_t>(src); }
 inline uint32_t load_shared4(uint32_t src) { return emulator::load_shared<uint32_t>(src); }

@@ -101,7 +101,7 @@ export function sampleConv(call: FullCall): SampledCall[] {
   return [{ operands: Object.fromEntries(own), attrs: { ...plainly, framePadding: "zeros" }, elements }];
 }
 
-/** conv_winograd and group_norm_conv at some pixels: for each the clip's part around it that filters see, which ends where the clip ends. */
+/** conv_winograd, group_norm_conv and group_norm_conv_q8 at some pixels: for each the clip's part around it that filters see, which ends where the clip ends. */
 export function sampleNormedConv({ label, operands, attrs, resultDims }: FullCall): SampledCall[] {
   const [b, f, h, w, k] = resultDims as Five;
   const filters = chosen(`${label} filters`, FILTERS, k);
@@ -143,7 +143,7 @@ export function sampleNormedConv({ label, operands, attrs, resultDims }: FullCal
       ]);
     const pick: Readonly<Record<string, (numbers: Numbers) => Plain>> = {
       ...{ x: part, x2: part, weight: perFilter, bias: perFilter, residual: perPixel, residual2: perPixel },
-      ...{ normWeight: wholeOf, normBias: wholeOf, stats: statistics },
+      ...{ normWeight: wholeOf, normBias: wholeOf, stats: statistics, normScale: wholeOf, weightScale: perFilter },
       frameBias: (n) => picked(n, [1, 1, filters.length], ([, , c]) => [i, frame, filters[c!]!]),
     };
     const own = Object.entries(operands).map(([name, numbers]) => [name, pick[name]!(numbers)] as const);

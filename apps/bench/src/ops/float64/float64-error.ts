@@ -35,6 +35,7 @@ const SAMPLERS: Readonly<Partial<Record<OpId, Sampler>>> = {
   rms_norm: { take: sampleTokens },
   group_norm: { take: sampleGroups },
   group_norm_conv: { take: sampleNormedConv },
+  group_norm_conv_q8: { take: sampleNormedConv },
   group_norm_q8: { take: sampleGroups, unrounded: "group_norm", scale: "yScale" },
   quantize: { take: sampleTokens, unrounded: "operand", scale: "scales" },
 };

@@ -38,41 +38,6 @@ Reason sm90_reason(const ConvQ8Operands& a, const DeviceInfo& device) {
   return first_of({wgmma_reason(device), copy_engine_access_reason(a.x, "x"), if_so(large, {"has no strides above 8"})});
 }
 
-MatmulProblem sm90_problem(const ConvQ8Operands& a, Variant& base, const Epilogue& epilogue) {
-  MatmulProblem p{};
-  const bool int8 = a.x.dtype == DType::i8, bf16 = tail_type(a.tail) == DType::bf16;
-  p.symbolPrefix = int8   ? bf16 ? "conv_q8_sm90_i8_bf16_" : "conv_q8_sm90_i8_f16_"
-                   : bf16 ? "conv_q8_sm90_f8e4m3_bf16_"
-                          : "conv_q8_sm90_f8e4m3_f16_";
-  p.x = a.x;
-  p.phases = a.transposed ? 4 : 1;
-  for (int i = 0; i < 4; ++i) {
-    p.source[i] = a.x.dim(i);
-    p.out[i] = a.tail.y.dim(i) / (a.transposed && i >= 2 ? 2 : 1);
-  }
-  for (int i = 0; i < 3; ++i) {
-    p.kernel[i] = a.transposed && i > 0 ? 2 : static_cast<int>(a.weight.dim(2 + i));
-    p.stride[i] = a.transposed ? 1 : static_cast<int>(a.stride[i]);
-    p.padding[i] = static_cast<int>(a.padding[2 * i]);
-  }
-  join_axes(p);
-  p.codes = a.yScale != nullptr;
-  p.moments = a.moments;
-  p.wide = true;
-  p.channels = a.x.channels();
-  p.columns = a.tail.y.channels();
-  p.weightChannels = static_cast<int64_t>(round_up(p.channels, 16));
-  p.constantWeights = a.weight.constant;
-  p.weights = pack_filters(base, a, p.weightChannels);
-  p.untyped = typed_epilogue_reason(a.tail, bf16 ? DType::bf16 : DType::f16);
-  const ScaleSources scales = make_scales(base, 0, a.xScale, a.weightScale, kPack);
-  p.scales = scales.scales;
-  p.weightScales = scales.weight;
-  p.epilogue = epilogue;
-  p.bias = float_bias(base, a.tail.bias, kPack);
-  return p;
-}
-
 /** The row on the portable cores but for its weights. */
 ScaledMmaProblem mma_shape(const ConvQ8Operands& a, const Epilogue& epilogue) {
   ScaledMmaProblem problem{};
@@ -144,13 +109,48 @@ void add_portable(const ConvQ8Operands& a, const Epilogue& epilogue, const Devic
 
 }  // namespace
 
+MatmulProblem conv_q8_sm90_problem(const ConvQ8Operands& a, Variant& base, const Epilogue& epilogue) {
+  MatmulProblem p{};
+  const bool int8 = a.weight.dtype == DType::i8, bf16 = tail_type(a.tail) == DType::bf16;
+  p.symbolPrefix = int8   ? bf16 ? "conv_q8_sm90_i8_bf16_" : "conv_q8_sm90_i8_f16_"
+                   : bf16 ? "conv_q8_sm90_f8e4m3_bf16_"
+                          : "conv_q8_sm90_f8e4m3_f16_";
+  p.x = a.x;
+  p.phases = a.transposed ? 4 : 1;
+  for (int i = 0; i < 4; ++i) {
+    p.source[i] = a.x.dim(i);
+    p.out[i] = a.tail.y.dim(i) / (a.transposed && i >= 2 ? 2 : 1);
+  }
+  for (int i = 0; i < 3; ++i) {
+    p.kernel[i] = a.transposed && i > 0 ? 2 : static_cast<int>(a.weight.dim(2 + i));
+    p.stride[i] = a.transposed ? 1 : static_cast<int>(a.stride[i]);
+    p.padding[i] = static_cast<int>(a.padding[2 * i]);
+  }
+  join_axes(p);
+  p.codes = a.yScale != nullptr;
+  p.moments = a.moments;
+  p.wide = true;
+  p.channels = a.x.channels();
+  p.columns = a.tail.y.channels();
+  p.weightChannels = static_cast<int64_t>(round_up(p.channels, 16));
+  p.constantWeights = a.weight.constant;
+  p.weights = pack_filters(base, a, p.weightChannels);
+  p.untyped = typed_epilogue_reason(a.tail, bf16 ? DType::bf16 : DType::f16);
+  const ScaleSources scales = make_scales(base, 0, a.xScale, a.weightScale, kPack);
+  p.scales = scales.scales;
+  p.weightScales = scales.weight;
+  p.epilogue = epilogue;
+  p.bias = float_bias(base, a.tail.bias, kPack);
+  return p;
+}
+
 void add_conv_q8(const ConvQ8Operands& a, const DeviceInfo& device, Candidates& out) {
   if (!out.allows({"*"}, if_so(a.x.dtype != a.weight.dtype, {"has another element type than x", {}, "weight"}))) return;
   Epilogue epilogue = make_epilogue(a.tail, a.tail.y.dim(1), a.tail.y.dim(2) * a.tail.y.dim(3));
   epilogue.yScale = a.yScale;
   if (out.allows({kMatmulSm90Family}, sm90_reason(a, device))) {
     Variant base;
-    const MatmulProblem problem = sm90_problem(a, base, epilogue);
+    const MatmulProblem problem = conv_q8_sm90_problem(a, base, epilogue);
     add_matmul_sm90(problem, base, device, out);
     for (Variant& variant : out.variants) variant.launches.back().overlapped = true;
   }

@@ -3,6 +3,7 @@
 #include "../../generated/op_args.h"
 #include "candidates.h"
 #include "epilogue.h"
+#include "matmul_sm90.h"
 
 namespace vd::cuda {
 
@@ -19,6 +20,9 @@ struct ConvQ8Operands {
   bool transposed;
   bool moments = false;  // kernels that find those of results on the way come with them
 };
+
+/** A row as the Hopper core sees it, with kernels of conv_q8. base: gets packed filters and scales. */
+MatmulProblem conv_q8_sm90_problem(const ConvQ8Operands& operands, Variant& base, const device::Epilogue& epilogue);
 
 /** Adds the tiles that can do the convolution, the best guess first. */
 void add_conv_q8(const ConvQ8Operands& operands, const DeviceInfo& device, Candidates& out);

@@ -39,6 +39,7 @@ struct MatmulProblem {
   bool codes = false;           // results are 8-bit codes with a scale
   bool moments = false;         // somebody wants those of the results: kernels that can leave those of their tiles in the workspace
   bool wide = false;            // there are kernels of wide tiles
+  bool rounded = false;         // x becomes float8 codes on the way, as which the filters come
   std::optional<NormedSource> norm = {};  // x is normalised on the way: kernels of their own, for 3x3 filters
   std::optional<NormedTokens> tokenNorm = {};  // rows of x are: kernels of their own, for linear
   const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
@@ -53,8 +54,11 @@ struct MatmulProblem {
   bool blocked = false;              // blocks of 128 channels have scales of their own
 };
 
-/** Channels of a block of the reduction: 128 bytes of them. */
+/** Channels of a block of x: 128 bytes of them. */
 inline int64_t block_channels(const MatmulProblem& problem) { return 128 / bytes_of(problem.x.dtype); }
+
+/** The type of what is multiplied. */
+inline DType operand_type(const MatmulProblem& problem) { return problem.rounded ? DType::f8e4m3 : problem.x.dtype; }
 
 /** Why the copy engine cannot read a tensor: base or pitch no multiple of 16 bytes. */
 Reason copy_engine_access_reason(const Tensor& tensor, const char* operand);

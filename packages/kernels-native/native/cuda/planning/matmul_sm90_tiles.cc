@@ -70,13 +70,13 @@ Reason stationary_reason(const MatmulProblem& p, const MatmulTile& tile, const D
 Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.kernel == MatmulKernel::token_rows) return if_so(!p.tokenNorm, {"is for rows that are normalised on the way"});
   if (!normalises(tile)) return if_so(p.norm || p.tokenNorm, {"normalises no source"});
-  const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
-  const int64_t most = kWalkBlocks * 64;
+  const bool walking = walks(tile), overFrames = p.kernel[0] == 3;
+  constexpr int64_t kMost = kWalkBlocks * kWalkBlockChannels;
   return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
-                   if_so(walks && !overFrames, {"is for filters over frames"}),
-                   if_so(!walks && overFrames, {"is for filters inside a frame"}),
-                   if_so(walks && p.channels > most, {"is for up to # channels, x has #", {most, p.channels}}),
-                   if_so(walks && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
+                   if_so(walking && !overFrames, {"is for filters over frames"}),
+                   if_so(!walking && overFrames, {"is for filters inside a frame"}),
+                   if_so(walking && p.channels > kMost, {"is for up to # channels, x has #", {kMost, p.channels}}),
+                   if_so(walking && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
 }
 
 /** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
@@ -97,6 +97,8 @@ Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
  *  none in which warpgroups have tiles of their own. */
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const bool rounds = tile.kernel == MatmulKernel::walk_codes;
+  if (rounds || p.rounded) return if_so(rounds != p.rounded, {"is for operands of other sizes"});
   if (tile.floats || p.x.dtype == DType::f32) return if_so(tile.floats != (p.x.dtype == DType::f32), {"is for operands of other sizes"});
   if (bytes_of(p.x.dtype) > 1)
     return if_so(tile.promote > 0 || (tile.kernel == MatmulKernel::stationary && tile.tileN == kStationaryCodeColumns),
@@ -192,17 +194,16 @@ int64_t num_blocks_of_x(const MatmulProblem& p) {
 }
 int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil_div(p.channels2, block_channels(p)); }
 
-bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::walk; }
+bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || walks(tile); }
 
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
   const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide)
                       : tile.promote > 0       ? !tile.staged || tile.wide
                                                : tile.staged;
-  const bool walks = tile.kernel == MatmulKernel::walk;
   const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::stationary || normalises(tile);
   // Moments are of whole tiles: of walk tiles a box has half of the pixels.
-  const bool fills = fills_frame(p, box, walks ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
+  const bool fills = fills_frame(p, box, walks(tile) ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
   return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills;
 }
 
@@ -220,7 +221,7 @@ bool borders_source(const MatmulTile& tile) {
 
 Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
   if (borders_source(tile)) return bordered_box(tile);
-  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, kWalkPixels);
+  if (walks(tile)) return choose_frame_box(p, kWalkPixels);
   return chosen[tile.tileM == 256];
 }
 

@@ -71,12 +71,12 @@ void weight_map(Launch& launch, const MatmulProblem& p, const device::MatmulTile
   TensorMapRequest map;
   map.paramOffset = offsetof(device::MatmulSm90Params, b);
   map.base = p.weights;
-  map.dtype = p.x.dtype;
+  map.dtype = operand_type(p);
   map.rank = 4;
-  const uint64_t row = p.weightChannels * bytes_of(p.x.dtype);
+  const uint64_t row = p.weightChannels * bytes_of(map.dtype);
   const uint64_t total = p.channels2 > 0 ? p.channels + p.channels2 : p.channels;
   map.dims[0] = total;
-  map.box[0] = static_cast<uint32_t>(block_channels(p));
+  map.box[0] = static_cast<uint32_t>(128 / bytes_of(map.dtype));
   if (p.gated) {
     const uint64_t half = p.columns / 2;
     const uint64_t dims[3] = {8, 2, half / 8}, strides[3] = {row, half * row, 8 * row};

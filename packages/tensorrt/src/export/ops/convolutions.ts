@@ -1,7 +1,7 @@
 import type { Tensor } from "@vd/tensor";
 import { clipOf, type ExportContext, type NamedRow } from "../context";
 import type { ClipSizes, Value } from "../value";
-import { codesOfWeight } from "./codes";
+import { coded, codesOfWeight } from "./codes";
 import { addFrameBias, finish } from "./epilogue";
 import { groupNormed } from "./norms";
 import { writeWithKnownScale } from "./quantize";
@@ -166,18 +166,38 @@ function normedSource(c: ExportContext, row: NamedRow): Value {
   });
 }
 
+/** The steps and the zeros of a convolution whose results are as large as its source, but perhaps for its frames. */
+function geometryWithinBorders({ inputs, attrs }: NamedRow): { stride: readonly number[]; padding: Pads } {
+  const [front = 0, back = 0] = (attrs.temporalPadding as number[] | undefined) ?? [];
+  const [r, s] = inputs.weight!.dims.slice(3).map((size) => Math.floor(size / 2)) as [number, number];
+  return { stride: [1, 1, 1], padding: [front, back, r, r, s, s] };
+}
+
 /** A convolution with frames of results as large as those of its source, of normalised channels where statistics are given: which products
  *  kernels save, and where the normalised channels lie, is their affair. */
 export function normedConv(c: ExportContext, row: NamedRow): void {
-  const { inputs, output, name, attrs } = row;
-  const [front = 0, back = 0] = (attrs.temporalPadding as number[] | undefined) ?? [];
-  const [r, s] = inputs.weight!.dims.slice(3).map((size) => Math.floor(size / 2)) as [number, number];
+  const { inputs, output, name } = row;
   const product = convolved(c, row, {
     x: normedSource(c, row),
     weight: (dims) => c.parameter(inputs.weight!, "weight", name, dims),
     bias: inputs.bias && c.parameter(inputs.bias, "bias", name),
-    ...{ stride: [1, 1, 1], padding: [front, back, r, r, s, s] },
+    ...geometryWithinBorders(row),
   });
   c.write(output, finished(c, row, product));
+  writeMoments(c, row);
+}
+
+/** The same of codes that the normalised channels become, in float32 up to its bias. */
+export function normedConvQ8(c: ExportContext, row: NamedRow): void {
+  const { inputs, output, name } = row;
+  const scale = c.widened(c.read(inputs.normScale!, name).rows());
+  const codes = coded(c, c.widened(normedSource(c, row).rows()), scale, "f8e4m3");
+  const { y, form } = convolved(c, row, {
+    x: c.rows(c.writer.node("Mul", [codes, scale]), inputs.x!.dims[4]!),
+    weight: (dims) => filtersOfCodes(c, row, dims),
+    bias: inputs.bias && c.wideParameter(inputs.bias, "bias", name),
+    ...geometryWithinBorders(row),
+  });
+  c.write(output, finished(c, row, { y: c.narrowed(y), form }));
   writeMoments(c, row);
 }

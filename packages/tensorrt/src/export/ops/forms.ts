@@ -187,6 +187,25 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     nodes: ["Add", "Conv", "Gelu", "Mul", "ReduceMean", "Relu", "Sigmoid", "Sub"],
     note: "a norm and a convolution: what kernels keep out of memory is the runtime's affair",
   },
+  group_norm_conv_q8: {
+    nodes: [
+      "Add",
+      "Clip",
+      "Conv",
+      "DequantizeLinear",
+      "Div",
+      "Gelu",
+      "IsNaN",
+      "Mul",
+      "QuantizeLinear",
+      "ReduceMean",
+      "Relu",
+      "Sigmoid",
+      "Sub",
+      "Where",
+    ],
+    note: DEQUANTISED,
+  },
   group_norm_q8: {
     nodes: [
       "Add",

@@ -3,7 +3,7 @@ import type { ExportContext, NamedRow } from "../context";
 import { attention } from "./attention";
 import { attentionBackward } from "./attention-backward";
 import { attentionQ8 } from "./attention-q8";
-import { conv, convQ8, convQ8Codes, normedConv } from "./convolutions";
+import { conv, convQ8, convQ8Codes, normedConv, normedConvQ8 } from "./convolutions";
 import { copy, denoiseInput, framesOut, guide, pointwise, timestepEmbedding, tokenEmbed } from "./elements";
 import { elementwise } from "./elementwise";
 import { depthToSpace, layoutIn, layoutOut, pool, resize, spaceToDepth } from "./layouts";
@@ -34,6 +34,7 @@ export const MAPPINGS: { [Op in OpId]?: Mapping | undefined } = {
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_conv: normedConv,
+  group_norm_conv_q8: normedConvQ8,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide,
