@@ -63,7 +63,7 @@ export default defineOp({
   // A normalised number beside a tie may go to either code, an eighth of it apart.
   tolerance: {
     f32: { nmse: 1e-4, worst: 0.1 },
-    f16: { nmse: 2e-4, worst: 0.15 },
-    bf16: { nmse: 3e-4, worst: 0.2 },
+    f16: { nmse: 2e-4, worst: 0.3 },
+    bf16: { nmse: 3e-4, worst: 0.3 },
   },
 });

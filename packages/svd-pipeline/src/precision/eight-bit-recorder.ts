@@ -62,13 +62,12 @@ interface WantedCodes extends ActivationQuantization {
 
 const isTensor = (value: unknown): value is Tensor => typeof value === "object" && value !== null && "storage" in value;
 
-/** The result of a call that can wait: a LayerNorm, a linear layer with a gate, or a norm over all frames, which convolutions over frames
- *  follow. Undefined for others. */
+/** The result of a call that can wait: a norm, or a linear layer with a gate. Undefined for others. */
 function waitingResult(op: OpId, options: CallOptions): Tensor | undefined {
   if (options.out || options.outputs) return undefined;
   if (op === "group_norm") {
-    const { x, weight, joinFrames } = options as GroupNormOptions;
-    return joinFrames ? emptyTensor([...x.dims.slice(0, 4), weight.dims[0]!], x.dtype) : undefined;
+    const { x, weight } = options as GroupNormOptions;
+    return emptyTensor([...x.dims.slice(0, 4), weight.dims[0]!], x.dtype);
   }
   if (op === "layer_norm") {
     const { x, weight } = options as LayerNormOptions;
@@ -95,7 +94,7 @@ function requireChannels({ name, weight }: LinearOptions, { exponents }: Fold): 
 export class EightBitRecorder {
   private readonly kinds = new LayerKinds();
   private readonly producers = new WeakMap<Storage, Producer>();
-  /** What the next call may want in 8 bits. */
+  /** What a call that follows may want in 8 bits. */
   private waiting: Producer | undefined;
 
   constructor(
@@ -104,12 +103,13 @@ export class EightBitRecorder {
     private readonly record: RecordCall,
   ) {}
 
-  /** Records a call in its place, or keeps it until the next one. Returns its first result. */
+  /** Records a call in its place, or keeps it until one that reads it, waits too or may write what it reads. Returns its first result. */
   add(op: OpId, call: CallOptions): Tensor {
     const { x } = call as { x?: Tensor };
-    if (this.waiting?.result.storage !== x?.storage) this.finish();
-    this.waiting = undefined;
     const result = waitingResult(op, call);
+    const isRead = this.waiting !== undefined && this.waiting.result.storage === x?.storage;
+    if (isRead) this.waiting = undefined;
+    else if (result || call.out || call.outputs) this.finish();
     if (!result) return this.noted(op, call, this.emit(op, call));
     this.waiting = { op, call, result, isWritten: false, codes: new Map() };
     this.producers.set(result.storage, this.waiting);
@@ -118,7 +118,7 @@ export class EightBitRecorder {
 
   /** Records what still waits, which nobody took. */
   finish(): void {
-    if (this.waiting && this.waiting.codes.size === 0) this.write(this.waiting);
+    if (this.waiting && this.waiting.codes.size === 0 && !this.waiting.isWritten) this.write(this.waiting);
     this.waiting = undefined;
   }
 
@@ -181,7 +181,9 @@ export class EightBitRecorder {
     const name = `${call.name}.quantize`;
     const codes = this.codesOf(call.x, { name, dtype, fold: own, ...this.scaleOf(kind, call.name!, dtype) });
     const rounding = { dtype, change: model.smoothing.weight(own, behind) };
-    const weights = model.weights.of(call.weight, rounding, this.sharesScales(codes, dtype, call) ? "tensor" : "row");
+    const weights = call.upsample
+      ? model.weights.ofUpsampling(call.weight, rounding)
+      : model.weights.of(call.weight, rounding, this.sharesScales(codes, dtype, call) ? "tensor" : "row");
     const bias = behind && call.bias ? changedWeight(call.bias, model.smoothing.rows(behind)) : call.bias;
     return { layer: { ...call, bias }, codes, weights };
   }

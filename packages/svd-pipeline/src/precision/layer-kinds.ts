@@ -6,6 +6,7 @@ import {
   hasAttentionQ8,
   hasConvQ8,
   hasLinearQ8,
+  hasUpsamplingConvQ8,
   type LinearOptions,
   type QuantizedType,
   type Storage,
@@ -32,16 +33,23 @@ export type PrecisionPlan = Readonly<Record<LayerKind, LayerType>>;
 /** A choice of {@link LayerPrecision} that has layers in 8 bits. */
 export type EightBitPrecision = Exclude<LayerPrecision, "full">;
 
-/** What stays in each choice, and why: convolutions over pixels, because Winograd's in 16 bits take less time than direct ones in 8, with 1/23
- *  of the error; projections, whose inputs would be rounded by a launch of their own that costs what the product gains. */
-const STAYS = { projection: "full", spatialConv: "full" } as const;
+/** What stays in each choice, and why: projections, whose inputs would be rounded by a launch of their own that costs what the product
+ *  gains. */
+const STAYS = { projection: "full" } as const;
 
 /** The layers of each choice. Behind a LayerNorm tokens are of one size, which suits integers; a convolution's input has one scale, and
- *  large numbers behind its SiLU, which suits floats. With a calibration table `mixed8` takes for each layer the type of the smaller error. */
+ *  large numbers behind its SiLU, which suits floats. Convolutions over pixels are in 8 bits in `fp8` alone: in 16 bits Winograd's
+ *  transforms come close, with 1/23 of the error. With a calibration table `mixed8` takes for each layer the type of the smaller error. */
 export const PRECISION_PLANS: Readonly<Record<EightBitPrecision, PrecisionPlan>> = {
-  fp8: { ...STAYS, normLinear: "f8e4m3", gatedLinear: "f8e4m3", temporalConv: "f8e4m3", attention: "f8e4m3" },
-  int8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8", attention: "i8" },
-  mixed8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "f8e4m3", attention: "f8e4m3" },
+  fp8: {
+    ...{ ...STAYS, normLinear: "f8e4m3", gatedLinear: "f8e4m3", temporalConv: "f8e4m3" },
+    ...{ spatialConv: "f8e4m3", attention: "f8e4m3" },
+  },
+  int8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8", spatialConv: "full", attention: "i8" },
+  mixed8: {
+    ...{ ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "f8e4m3" },
+    ...{ spatialConv: "full", attention: "f8e4m3" },
+  },
 };
 
 /** Layers of fewer input or output channels stay: the first and the last convolution. So do embeddings, one vector for a clip or frame. */
@@ -52,6 +60,9 @@ export const MANY_ROWS = 65_536;
 /** With which sizes layers of many rows gain: the fewest input channels behind a norm, and the fewest results behind a gate whose codes take
  *  a pass of their own. */
 const LEAST_OF_MANY_ROWS = { normLinear: 640, gatedLinear: 1280 } as const;
+
+/** Convolutions over pixels of fewer input or output channels stay: they wait for memory, not for products. */
+export const LEAST_SPATIAL_CHANNELS = 320;
 
 /** Attention over fewer tokens stays: rounding q, k and v takes what 8 bits gain. On an H100 9216 tokens take 5.0 ms in 8 bits and 10.0 in 16,
  *  2304 tokens 0.9 in 8. Where it begins to gain was not measured. */
@@ -102,10 +113,14 @@ function attentionKind(call: AttentionOptions): LayerKind | undefined {
   return isSupported && tokens >= LEAST_ATTENTION_TOKENS ? "attention" : undefined;
 }
 
-function convKind(call: ConvOptions): LayerKind | undefined {
-  if (!hasConvQ8(call) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
-  const [, , frames, rows, columns] = call.weight.dims;
-  return frames! > 1 && rows === 1 && columns === 1 ? "temporalConv" : "spatialConv";
+/** Convolutions over pixels gain where a norm gives them codes, or where results are four times what is rounded. */
+function convKind(call: ConvOptions, origin: Origin | undefined): LayerKind | undefined {
+  const upsamples = hasUpsamplingConvQ8(call);
+  if (!(upsamples || hasConvQ8(call)) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
+  const [results, channels, frames, rows, columns] = call.weight.dims as [number, number, number, number, number];
+  if (frames > 1 && rows === 1 && columns === 1) return "temporalConv";
+  const gains = Math.min(results, channels) >= LEAST_SPATIAL_CHANNELS && (upsamples || origin?.op === "group_norm");
+  return gains ? "spatialConv" : undefined;
 }
 
 /** Remembers what made each tensor of a graph, and tells by that which layers can be computed in 8 bits. */
@@ -119,9 +134,9 @@ export class LayerKinds {
 
   /** Returns the kind of a layer; undefined for what has no 8-bit form, or gains nothing by it. */
   of(op: OpId, call: CallOptions, place: LayerPlace): LayerKind | undefined {
-    if (op === "linear")
-      return linearKind(call as LinearOptions, this.origins.get((call as LinearOptions).x.storage), place);
-    if (op === "conv") return convKind(call as ConvOptions);
+    const origin = this.origins.get((call as { x?: Tensor }).x?.storage as Storage);
+    if (op === "linear") return linearKind(call as LinearOptions, origin, place);
+    if (op === "conv") return convKind(call as ConvOptions, origin);
     return op === "attention" ? attentionKind(call as AttentionOptions) : undefined;
   }
 }
