@@ -9,5 +9,6 @@ export * from "./expr";
 export * from "./group-norm";
 export * from "./group-norm-conv";
 export * from "./layer-norm";
+export * from "./layer-norm-linear-q8";
 export * from "./linear-q8";
 export * from "./modulation";

@@ -21,6 +21,8 @@ import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
 import guide from "../ops/guide/guide.op";
 import layerNorm from "../ops/layer_norm/layer_norm.op";
 import layerNormLinear from "../ops/layer_norm_linear/layer_norm_linear.op";
+import layerNormLinearQ8 from "../ops/layer_norm_linear_q8/layer_norm_linear_q8.op";
+import layerNormLinearQ8Codes from "../ops/layer_norm_linear_q8_codes/layer_norm_linear_q8_codes.op";
 import layerNormQ8 from "../ops/layer_norm_q8/layer_norm_q8.op";
 import layoutIn from "../ops/layout_in/layout_in.op";
 import layoutOut from "../ops/layout_out/layout_out.op";
@@ -60,6 +62,8 @@ export const OPS = {
   guide: guide,
   layer_norm: layerNorm,
   layer_norm_linear: layerNormLinear,
+  layer_norm_linear_q8: layerNormLinearQ8,
+  layer_norm_linear_q8_codes: layerNormLinearQ8Codes,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,
@@ -81,4 +85,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_conv_q8","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_linear","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_conv_q8","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_linear","layer_norm_linear_q8","layer_norm_linear_q8_codes","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];

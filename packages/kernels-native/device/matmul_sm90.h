@@ -51,6 +51,7 @@ struct MatmulTokenNormParams {
   const float* normWeight;  // of each channel, or null: ones
   const float* normBias;    // or null: zeros
   float eps;
+  const float* codeScale;   // what is normalised becomes float8 multiples of this; null: numbers of the rows' type
 };
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
@@ -58,7 +59,7 @@ struct MatmulTokenNormParams {
  * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_bordered.cuh, the same of 3x3 filters whose source comes once
  * for all taps; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
  * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true; matmul_sm90_stationary.cuh, 3x3 filters that stay in shared memory. */
-enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, walk_codes, stationary };
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, bordered, normed, walk, stationary };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -74,6 +75,7 @@ struct MatmulTile {
   bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
   bool codes = false;    // 8-bit operands: results of gated activations become codes of their type; staged
   bool floats = false;   // float32 operands, weights of 16 bits: matmul_sm90_floats.cuh
+  bool rounds = false;   // the source is normalised on the way to float8 codes, and weights are of that type
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -136,8 +138,11 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of few tiles of 3x3 filters; stages are of filters.
     {128, 128, 128, 9, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n128"},
     {128, 160, 160, 8, 1, false, true, true, false, MatmulKernel::bordered, "bordered_m128n160"},
-    // Of convolutions over frames that become float8 codes on the way; stages are frames of codes.
-    {128, 128, 128, 4, 1, false, false, false, true, MatmulKernel::walk_codes, "walk_codes_m128n128", 0, false, true},
+    // Of sources that become float8 codes on the way: frames, which are stages, and rows, whose gated activations leave codes again and
+    // which else have a scale for each column.
+    {128, 128, 128, 4, 1, false, false, false, true, MatmulKernel::walk, "walk_codes_m128n128", 0, false, true, false, false, true},
+    {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n128c", 0, false, false, true, false, true},
+    {128, 160, 160, 6, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n160q", 0, false, false, false, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -161,9 +166,6 @@ inline constexpr int kWalkBlocks = 2, kWalkBlockChannels = 64, kWalkPixels = 64,
 /** Of those of codes: frames of 16-bit numbers in turn, which become codes. */
 inline constexpr int kWalkArrivals = 2;
 
-/** True for tiles that walk along frames. */
-constexpr bool walks(const MatmulTile& t) { return t.kernel == MatmulKernel::walk || t.kernel == MatmulKernel::walk_codes; }
-
 /** Pixels of the source of such a tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int bordered_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kBorderedColumns; }
 
@@ -181,7 +183,8 @@ constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulK
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
-  if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
+  // Two for each warpgroup: of half as many columns behind a gate, and half as large as codes.
+  if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 2 : 4) / (t.codes ? 4 : 2);
   if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;  // one for both in turn
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
@@ -201,23 +204,23 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   if (t.kernel == MatmulKernel::bordered) return 2 * bordered_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + 4 * 8 + 1024;
   // Frames, filters of three taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual, and
   // three of each frame of one. Nothing lies in front, which aligns them.
-  if (t.kernel == MatmulKernel::walk)
+  if (t.kernel == MatmulKernel::walk && !t.rounds)
     return kWalkBlocks * (t.stages * t.tileM + 3 * t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
            8 * (3 + 2 * 3 * t.stages);
   // Frames of codes and those that arrive; biases and scales; two barriers of each frame.
-  if (t.kernel == MatmulKernel::walk_codes)
+  if (t.kernel == MatmulKernel::walk)
     return (t.stages * t.tileM + kWalkArrivals * kWalkBlocks * t.tileM + 3 * t.tileN) * 128 + matmul_staging_bytes(t) + 4 * t.tileN * 4 +
            t.tileN * 8 + 8 * (3 + 2 * 2 * (t.stages + kWalkArrivals));
   const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
-  return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
-         (aligned ? 0 : 1024);
+  return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) +
+         (rows ? 32 + numColumnTiles * t.tileN * (t.rounds && !t.codes ? 8 : 4) : 16) + (aligned ? 0 : 1024);
 }
 
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || walks(t)) return 0;
+  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::bordered || t.kernel == MatmulKernel::walk) return 0;
   const bool scales = t.kernel == MatmulKernel::stationary || (!t.pingpong && (t.promote > 0 || t.wide));
   const bool wide = t.wide && (t.kernel == MatmulKernel::tiles || t.kernel == MatmulKernel::normed);
   const bool shares = t.staged && !t.pingpong && !wide;  // both warpgroups have one set

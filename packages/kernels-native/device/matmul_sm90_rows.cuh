@@ -12,7 +12,8 @@
 // (matmul_sm90.cuh), 160 and 80 here, where the tensor cores take 2560 cycles and shared memory moves 128 bytes in each.
 //
 // A row's channels lie in the registers of four threads, so a LayerNorm in front of the layer takes no memory: four threads add up,
-// and each rounds what it has again.
+// and each rounds what it has again, to numbers of the rows' type or to float8 codes, which are half as many registers. A thread then has
+// four channels beside each other, as products of codes want them.
 #pragma once
 #include "matmul_sm90.cuh"
 #include "reduce.cuh"
@@ -22,23 +23,29 @@ namespace vd::device {
 /** Blocks of 64 channels that a warpgroup's registers hold. */
 inline constexpr int kRowsKBlocks = kRowsChannels / 64;
 
-/** One variant: element type, index into kMatmulTiles, whether the activation is gated, and whether by silu, not gelu. A
- *  warpgroup's tile is 64 rows. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false> struct RowsConfig {
+/** One variant: element type, index into kMatmulTiles, whether the activation is gated, and whether by silu, not gelu; the type of what is
+ *  multiplied. A warpgroup's tile is 64 rows. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false, class Operand_ = T_> struct RowsConfig {
   using T = T_;
+  using Operand = Operand_;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
   static constexpr bool kPingpong = true, kOwnStaging = true, kGeglu = kGeglu_, kActivation = false, kGeneric = false, kStaged = true,
                         kRowTiles = true;
-  static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kColumnScales = false, kStagedActivation = false;
+  static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kStagedActivation = false;
+  static constexpr bool kScaled = sizeof(Operand) == 1, kCodes = kTile.codes, kColumnScales = kScaled && !kCodes;
+  static constexpr int kBlock = 128 / sizeof(Operand), kWeightBlocks = (kRowsChannels + kBlock - 1) / kBlock;
+  static constexpr int kProductSteps = kRowsChannels * sizeof(Operand) / 32;  // of 32 bytes of channels
+  static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);  // of a tile of columns
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kRowBytes = 2 * kTileM * 128;  // of a stage that holds both warpgroups' rows
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;
-  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kSteps = kOutColumns / 32;
+  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kStepColumns = kCodes ? 64 : 32, kSteps = kOutColumns / kStepColumns;
   static constexpr int kStepBytes = kTileM * 64, kStagingBytes = kSteps * kStepBytes;
   static constexpr bool kNormed = kTile.kernel == MatmulKernel::token_rows;
   static constexpr int kNormBytes = token_norm_bytes(kTile);
   static_assert(kTileN == kWidth && kWidth % (kGeglu ? 64 : 32) == 0, "one product covers the tile");
+  static_assert(kScaled == kTile.rounds, "rows become codes of the weights' type");
 };
 
 /** Shared memory: stages, two stagings for each warpgroup, weights and biases of the norm, barriers, biases of all columns. */
@@ -86,97 +93,154 @@ __device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const Ro
 #pragma unroll 1
     for (int n = item.first; n < item.last; ++n)
 #pragma unroll 1
-      for (int k = 0; k < kRowsKBlocks; ++k) {
+      for (int k = 0; k < Config::kWeightBlocks; ++k) {
         await_free(shared, at);
         const uint32_t full = expect_bytes(shared, at, Config::kWeightBytes);
-        matmul_load_b<Config>(p, shared.stage(at.stage), full, k * 64, 0, n * Config::kTileN, 0, rank);
+        matmul_load_b<Config>(p, shared.stage(at.stage), full, k * Config::kBlock, 0, n * Config::kTileN, 0, rank);
         at.advance();
       }
   }
 }
 
-/** The warpgroup's 64 rows as fragments, 16 channels each. */
+/** The warpgroup's 64 rows as fragments, 16 channels each: two neighbouring ones of the row at lane / 4, of the row 8 further on, and two
+ *  more of each. */
 using RowFragments = uint32_t[kRowsKBlocks * 4][4];
+
+/** Which pair of channels a thread's registers 2 * half and 2 * half + 1 of a fragment hold: as products of 16 bits want them, or four
+ *  channels beside each other, as those of codes do. */
+template <class Config> __device__ __forceinline__ int rows_pair(int step, int half) {
+  const int lane = threadIdx.x & 3;
+  return step * 8 + (Config::kScaled ? 2 * lane + half : half * 4 + lane);
+}
+
+/** A fragment of this warp's rows in a block of 64 channels. */
+template <class Config> __device__ __forceinline__ void rows_load_fragment(uint32_t (&a)[4], uint32_t stage, int firstRow, int step) {
+  const int lane = threadIdx.x & 31;
+  if constexpr (Config::kScaled) {
+    const int row = firstRow + lane / 4, chunk = 2 * step + (lane & 3) / 2;  // rows 8 apart have the same swizzle
+    const uint32_t at = stage + row * 128 + ((chunk ^ (row & 7)) << 4) + (lane & 1) * 8;
+    const uint2 first = ptx::load_shared8_words(at), second = ptx::load_shared8_words(at + 8 * 128);
+    a[0] = first.x;
+    a[1] = second.x;
+    a[2] = first.y;
+    a[3] = second.y;
+  } else {
+    const int row = firstRow + (lane & 15);
+    ptx::ldmatrix_x4(a, stage + row * 128 + (((2 * step + (lane >> 4)) ^ (row & 7)) << 4));
+  }
+}
 
 template <class Config>
 __device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Config>& shared, int group, RingCursor<Config::kStages>& at) {
-  const int lane = threadIdx.x & 31, row = group * 64 + threadIdx.x % 128 / 32 * 16 + (lane & 15);
+  const int firstRow = group * 64 + threadIdx.x % 128 / 32 * 16;
 #pragma unroll
   for (int k = 0; k < kRowsKBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
-    const uint32_t line = shared.stage(at.stage) + row * 128;
 #pragma unroll
-    for (int step = 0; step < 4; ++step) ptx::ldmatrix_x4(a[4 * k + step], line + (((2 * step + (lane >> 4)) ^ (row & 7)) << 4));
+    for (int step = 0; step < 4; ++step) rows_load_fragment<Config>(a[4 * k + step], shared.stage(at.stage), firstRow, step);
     __syncwarp();
     release_stage<Config::kCluster>(shared.empty_at(at.stage));
     at.advance();
   }
 }
 
-/** Calls body(a, pair) for all registers of the rows at lane / 4 (kPart 0) and 8 further on (1); pair: of channels. */
-template <int kPart, class Body> __device__ __forceinline__ void for_each_pair(RowFragments& a, Body&& body) {
+/** Calls body(a) for all registers of the rows at lane / 4 (kPart 0) and 8 further on (1). */
+template <int kPart, class Body> __device__ __forceinline__ void for_each_pair(const RowFragments& a, Body&& body) {
 #pragma unroll
   for (int step = 0; step < kRowsKBlocks * 4; ++step)
 #pragma unroll
-    for (int half = 0; half < 2; ++half) body(a[step][2 * half + kPart], step * 8 + half * 4 + (threadIdx.x & 3));
+    for (int half = 0; half < 2; ++half) body(a[step][2 * half + kPart]);
 }
 
 /** The mean of a row, and 1 / sqrt(variance + eps): sums over registers, then over the four threads of the row. */
-template <class T, int kPart> __device__ __forceinline__ float2 row_moments(RowFragments& a, float eps) {
+template <class T, int kPart> __device__ __forceinline__ float2 row_moments(const RowFragments& a, float eps) {
   float2 sum = make_float2(0.0f, 0.0f), square = sum;
-  for_each_pair<kPart>(a, [&](uint32_t x, int) {
+  for_each_pair<kPart>(a, [&](uint32_t x) {
     const float2 v = unpack2<T>(x);
     sum = make_float2(sum.x + v.x, sum.y + v.y);
   });
   const float mean = sum_lanes<4>(sum.x + sum.y) / kRowsChannels;
-  for_each_pair<kPart>(a, [&](uint32_t x, int) {
+  for_each_pair<kPart>(a, [&](uint32_t x) {
     const float2 v = unpack2<T>(x), d = make_float2(v.x - mean, v.y - mean);
     square = make_float2(fmaf(d.x, d.x, square.x), fmaf(d.y, d.y, square.y));
   });
   return make_float2(mean, rsqrtf(sum_lanes<4>(square.x + square.y) / kRowsChannels + eps));
 }
 
+/** Two channels of a row behind the norm. affine: their weights, then their biases; row: its mean, and 1 / its deviation. */
+template <class T> __device__ __forceinline__ float2 row_normalised(uint32_t x, float2 row, const uint4& affine) {
+  const float2 v = unpack2<T>(x);
+  return make_float2(fmaf((v.x - row.x) * row.y, __uint_as_float(affine.x), __uint_as_float(affine.z)),
+                     fmaf((v.y - row.x) * row.y, __uint_as_float(affine.y), __uint_as_float(affine.w)));
+}
+
+/** Those of a fragment's registers 2 * half and 2 * half + 1. */
+template <class Config> __device__ __forceinline__ uint4 rows_affine(const RowsShared<Config>& shared, int step, int half) {
+  return ptx::load_shared16(shared.norm() + rows_pair<Config>(step, half) * 16);
+}
+
 /** Normalises the rows where they are. */
 template <class Config> __device__ __forceinline__ void rows_normalise(RowFragments& a, const RowsShared<Config>& shared, float eps) {
   using T = typename Config::T;
-  const float2 first = row_moments<T, 0>(a, eps), second = row_moments<T, 1>(a, eps);
+  const float2 rows[2] = {row_moments<T, 0>(a, eps), row_moments<T, 1>(a, eps)};
 #pragma unroll
   for (int step = 0; step < kRowsKBlocks * 4; ++step)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const uint4 affine = ptx::load_shared16(shared.norm() + (step * 8 + half * 4 + (threadIdx.x & 3)) * 16);
-      const auto normalised = [&](uint32_t x, float2 row) {
-        const float2 v = unpack2<T>(x);
-        return pack2<T>(fmaf((v.x - row.x) * row.y, __uint_as_float(affine.x), __uint_as_float(affine.z)),
-                        fmaf((v.y - row.x) * row.y, __uint_as_float(affine.y), __uint_as_float(affine.w)));
-      };
-      a[step][2 * half] = normalised(a[step][2 * half], first);
-      a[step][2 * half + 1] = normalised(a[step][2 * half + 1], second);
+      const uint4 affine = rows_affine<Config>(shared, step, half);
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const float2 v = row_normalised<T>(a[step][2 * half + part], rows[part], affine);
+        a[step][2 * half + part] = pack2<T>(v.x, v.y);
+      }
     }
 }
 
-/** Fills the table of the norm's weights and biases, by all threads that multiply. */
-__device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float* table) {
+/** The rows as fragments of products. */
+template <class Config> using RowOperands = uint32_t[Config::kProductSteps][4];
+
+/** Codes of the normalised rows. */
+template <class Config>
+__device__ __forceinline__ void rows_round(const RowFragments& a, RowOperands<Config>& codes, const RowsShared<Config>& shared, float eps) {
+  using T = typename Config::T;
+  const float2 rows[2] = {row_moments<T, 0>(a, eps), row_moments<T, 1>(a, eps)};
+#pragma unroll
+  for (int step = 0; step < kRowsKBlocks * 4; ++step) {
+    const uint4 affine[2] = {rows_affine<Config>(shared, step, 0), rows_affine<Config>(shared, step, 1)};
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const float2 first = row_normalised<T>(a[step][part], rows[part], affine[0]);
+      const float2 second = row_normalised<T>(a[step][2 + part], rows[part], affine[1]);
+      const float v[4] = {first.x, first.y, second.x, second.y};
+      codes[step / 2][step % 2 * 2 + part] = pack_codes4<typename Config::Operand>(v);
+    }
+  }
+}
+
+/** Fills the table of the norm's weights and biases, times `factor`, by all threads that multiply. */
+__device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float factor, float* table) {
   for (int c = threadIdx.x; c < kRowsChannels; c += 256) {
     float* at = table + c / 2 * 4 + c % 2;
-    at[0] = weight != nullptr ? __ldg(weight + c) : 1.0f;
-    at[2] = bias != nullptr ? __ldg(bias + c) : 0.0f;
+    at[0] = factor * (weight != nullptr ? __ldg(weight + c) : 1.0f);
+    at[2] = factor * (bias != nullptr ? __ldg(bias + c) : 0.0f);
   }
 }
 
 /** acc = rows · Bᵀ of one tile of columns; then the other warpgroup may multiply, if `handOver`. */
 template <class Config>
-__device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2], const RowFragments& a, const RowsShared<Config>& shared,
-                                                int group, RingCursor<Config::kStages>& at, bool handOver) {
-  using Product = ptx::WgmmaRegisters<typename Config::T, Config::kWidth, 0>;
+__device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2], const RowOperands<Config>& a,
+                                                const RowsShared<Config>& shared, int group, RingCursor<Config::kStages>& at,
+                                                bool handOver) {
+  using Product = ptx::WgmmaRegisters<typename Config::Operand, Config::kWidth, 0>;
   int previous = 0;
 #pragma unroll
-  for (int k = 0; k < kRowsKBlocks; ++k) {
+  for (int k = 0; k < Config::kWeightBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
     const uint64_t b = ptx::matrix_descriptor(shared.stage(at.stage));
     ptx::wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < 4; ++step) Product::run(acc, a[4 * k + step], b + step * 2, k > 0 || step > 0);
+    for (int step = 0; step < 4 && 4 * k + step < Config::kProductSteps; ++step)
+      Product::run(acc, a[4 * k + step], b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     if (k > 0) {
       ptx::wgmma_wait<1>();
@@ -212,9 +276,12 @@ __device__ __forceinline__ void rows_open(const MatmulSm90Params& p, const RowsS
 template <class Config>
 __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const RowsShared<Config>& shared,
                                            float (&acc)[1][1][Config::kWidth / 2], const MatmulTileIndex& index,
-                                           const MatmulTileIndex& next, int group, const float* bias, RowsTurn& turn) {
+                                           const MatmulTileIndex& next, int group, const float* bias,
+                                           const MatmulCodeScale<Config>& codeScale, RowsTurn& turn) {
   const uint32_t staging = shared.staging(group, turn.which);
-  if (p.epilogue.residual == nullptr) {
+  if constexpr (Config::kCodes) {
+    matmul_fill_codes<Config, true>(acc, {}, codeScale, bias, staging);
+  } else if (p.epilogue.residual == nullptr) {
     matmul_fill_staging<Config, kStagedBias>(p, acc, 0, bias, staging);
   } else {
     ptx::mbarrier_wait(shared.residual_at(group, turn.which), turn.parity);
@@ -227,7 +294,8 @@ __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const Rows
     const PixelBox box = tile_box<Config>(p, index.m);
 #pragma unroll
     for (int step = 0; step < Config::kSteps; ++step)
-      ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
+      ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * Config::kStepColumns, box.w,
+                        box.h, box.f, box.b);
     ptx::bulk_commit();
     if (next.n >= 0) rows_open<Config>(p, shared, next, group, turn.which ^ 1);
   }
@@ -237,11 +305,11 @@ __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const Rows
 /** A consumer warpgroup: all tiles of its rows. */
 template <class Config>
 __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank,
-                                             const float* biases, float eps) {
+                                             const float* biases, const MatmulCodeScale<Config>& codeScale, float eps) {
   const int numItems = rows_num_items<Config>(p), stride = gridDim.x / Config::kCluster;
   RingCursor<Config::kStages> at{0, 0};
   RowsTurn turn;
-  RowFragments a;
+  RowOperands<Config> a;
   float acc[1][1][Config::kWidth / 2];
   bool isFirst = true;
 #pragma unroll 1
@@ -249,8 +317,14 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
     const RowsItem item = rows_item(p, i);
     const int m = (item.rows * Config::kCluster + rank) * 2 + group;
     if (isFirst && matmul_first_of_set<Config>()) rows_open<Config>(p, shared, {item.first, 0, m}, group, 0);
-    rows_load<Config>(a, shared, group, at);
-    if constexpr (Config::kNormed) rows_normalise<Config>(a, shared, eps);
+    if constexpr (Config::kScaled) {
+      RowFragments rows;
+      rows_load<Config>(rows, shared, group, at);
+      rows_round<Config>(rows, a, shared, eps);
+    } else {
+      rows_load<Config>(a, shared, group, at);
+      if constexpr (Config::kNormed) rows_normalise<Config>(a, shared, eps);
+    }
 #pragma unroll 1
     for (int n = item.first; n < item.last; ++n) {
       MatmulTileIndex next{n + 1, 0, m};
@@ -261,7 +335,7 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
       if (!isFirst || group == 1) ptx::named_barrier(1 + group, 256);
       isFirst = false;
       rows_accumulate<Config>(acc[0][0], a, shared, group, at, group == 0 || next.n >= 0);
-      rows_store<Config>(p, shared, acc, {n, 0, m}, next, group, biases + n * Config::kTileN, turn);
+      rows_store<Config>(p, shared, acc, {n, 0, m}, next, group, biases + n * Config::kBiases, codeScale, turn);
     }
   }
   if (matmul_first_of_set<Config>()) ptx::bulk_wait();
@@ -286,10 +360,13 @@ template <class Config> __device__ __forceinline__ void matmul_rows(const Matmul
   const int warpgroup = ptx::warpgroup_index();
   if constexpr (Config::kNormed) {
     float* table = reinterpret_cast<float*>(dynamicShared + (shared.norm() - base));
-    if (warpgroup < 2) rows_load_norm(norm->normWeight, norm->normBias, table);
+    const float factor = Config::kScaled ? 1.0f / __ldg(norm->codeScale) : 1.0f;
+    if (warpgroup < 2) rows_load_norm(norm->normWeight, norm->normBias, factor, table);
   }
+  const MatmulCodeScale<Config> codeScale(p);
   if (warpgroup < 2)
-    for (int n = warpgroup; n < p.numNTiles; n += 2) matmul_load_bias<Config>(p, {n, 0, p.numMTiles}, biases + n * Config::kTileN);
+    for (int n = warpgroup; n < p.numNTiles; n += 2)
+      MatmulBiasPart<Config>(p, {n, 0, p.numMTiles}, codeScale.value).put(biases + n * Config::kBiases);
   __syncthreads();
   ptx::cluster_arrive();
   ptx::cluster_wait();
@@ -299,7 +376,7 @@ template <class Config> __device__ __forceinline__ void matmul_rows(const Matmul
     if (threadIdx.x == 256) rows_produce<Config>(p, shared, rank);
   } else {
     ptx::registers_raise<240>();
-    rows_consume<Config>(p, shared, warpgroup, rank, biases, Config::kNormed ? norm->eps : 0.0f);
+    rows_consume<Config>(p, shared, warpgroup, rank, biases, codeScale, Config::kNormed ? norm->eps : 0.0f);
   }
   // A block may not leave while others still signal its barriers or write its stages.
   ptx::cluster_arrive();

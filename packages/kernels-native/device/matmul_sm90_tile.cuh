@@ -25,11 +25,11 @@ struct MatmulConfig {
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
   static constexpr bool kStationary = kTile.kernel == MatmulKernel::stationary;
-  static constexpr bool kColumnScales =
-      kScaled && !kTile.blocked && !kRowTiles && !kGeglu && !kActivation && !kGeneric &&
-      (kStationary || walks(kTile) || (kTile.kernel == MatmulKernel::tiles && !kPingpong && (kTile.promote > 0 || kWide)));
+  static constexpr bool kColumnScales = kScaled && !kTile.blocked && !kRowTiles && !kGeglu && !kActivation && !kGeneric &&
+                                        (kStationary || kTile.kernel == MatmulKernel::walk ||
+                                         (kTile.kernel == MatmulKernel::tiles && !kPingpong && (kTile.promote > 0 || kWide)));
   static constexpr bool kStagedActivation = kActivation && kStaged;  // the staged tail has one behind the bias
-  static constexpr bool kOwnStaging = kPingpong || walks(kTile);  // each warpgroup stages its own results
+  static constexpr bool kOwnStaging = kPingpong || kTile.kernel == MatmulKernel::walk;  // each warpgroup stages its own results
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;

@@ -21,6 +21,8 @@ import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
 import guide from "./guide/guide.cases";
 import layerNorm from "./layer_norm/layer_norm.cases";
 import layerNormLinear from "./layer_norm_linear/layer_norm_linear.cases";
+import layerNormLinearQ8 from "./layer_norm_linear_q8/layer_norm_linear_q8.cases";
+import layerNormLinearQ8Codes from "./layer_norm_linear_q8_codes/layer_norm_linear_q8_codes.cases";
 import layerNormQ8 from "./layer_norm_q8/layer_norm_q8.cases";
 import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
@@ -60,6 +62,8 @@ export const OP_CASES = {
   guide: guide,
   layer_norm: layerNorm,
   layer_norm_linear: layerNormLinear,
+  layer_norm_linear_q8: layerNormLinearQ8,
+  layer_norm_linear_q8_codes: layerNormLinearQ8Codes,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,

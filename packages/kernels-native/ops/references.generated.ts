@@ -22,6 +22,8 @@ import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
 import guide from "./guide/guide.reference";
 import layerNorm from "./layer_norm/layer_norm.reference";
 import layerNormLinear from "./layer_norm_linear/layer_norm_linear.reference";
+import layerNormLinearQ8 from "./layer_norm_linear_q8/layer_norm_linear_q8.reference";
+import layerNormLinearQ8Codes from "./layer_norm_linear_q8_codes/layer_norm_linear_q8_codes.reference";
 import layerNormQ8 from "./layer_norm_q8/layer_norm_q8.reference";
 import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
@@ -63,6 +65,8 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   guide: guide,
   layer_norm: layerNorm,
   layer_norm_linear: layerNormLinear,
+  layer_norm_linear_q8: layerNormLinearQ8,
+  layer_norm_linear_q8_codes: layerNormLinearQ8Codes,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,

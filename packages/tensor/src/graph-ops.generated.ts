@@ -494,6 +494,76 @@ export interface LayerNormLinearOptions extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.layerNormLinearQ8}. */
+export interface LayerNormLinearQ8Options extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** what codes of the normalised tokens stand for multiples of; finite and positive [1,1,1,1] f32 */
+  normScale: Tensor;
+  /** codes, one row per output column [N,C] f8e4m3 */
+  weight: Tensor;
+  /** of the weight: one, or one for each row [1|N,1] f32 */
+  weightScale: Tensor;
+  /** learned factor of the normalised channels; default 1 [C] f32|f16|bf16 */
+  normWeight?: Tensor | undefined;
+  /** learned summand of the normalised channels; default 0 [C] f32|f16|bf16 */
+  normBias?: Tensor | undefined;
+  /** added per output channel [N] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,N] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,S,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** added to the variance */
+  eps: number;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.layerNormLinearQ8Codes}. */
+export interface LayerNormLinearQ8CodesOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** what codes of the normalised tokens stand for multiples of; finite and positive [1,1,1,1] f32 */
+  normScale: Tensor;
+  /** codes, one row per output column [N,C] f8e4m3 */
+  weight: Tensor;
+  /** of the weight: one, or one for each row [1|N,1] f32 */
+  weightScale: Tensor;
+  /** learned factor of the normalised channels; default 1 [C] f32|f16|bf16 */
+  normWeight?: Tensor | undefined;
+  /** learned summand of the normalised channels; default 0 [C] f32|f16|bf16 */
+  normBias?: Tensor | undefined;
+  /** added per output channel [N] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,N] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,S,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
+  yScale: Tensor;
+  /** added to the variance */
+  eps: number;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "relu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.layerNormQ8}. */
 export interface LayerNormQ8Options extends CallOptions {
   /** tokens [B,F,S,C] f32|f16|bf16 */
@@ -1066,6 +1136,45 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layerNormLinear(options: LayerNormLinearOptions): Tensor {
     return this.record("layer_norm_linear", options);
+  }
+
+  /** Normalises each token over its channels and rounds it to float8 with one scale that is known before, as layer_norm_q8 does, then multiplies the codes with a weight matrix in float8 and applies the shared epilogue, as linear_q8 does: for a norm that one linear layer alone reads. Kernels need not put the normalised tokens into memory.
+   *  x: [B,F,S,C] tokens.
+   *  normScale: [1,1,1,1] what codes of the normalised tokens stand for multiples of; finite and positive.
+   *  weight: [N,C] codes, one row per output column.
+   *  weightScale: [1|N,1] of the weight: one, or one for each row.
+   *  normWeight: [C] learned factor of the normalised channels; default 1.
+   *  normBias: [C] learned summand of the normalised channels; default 0.
+   *  bias: [N] added per output channel.
+   *  frameBias: [1|B,1|F,N] added per clip, frame and output channel.
+   *  residual: [B,F,S,K] added after the activation.
+   *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,F,S,K] result.
+   *  Source: https://arxiv.org/abs/1607.06450
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  layerNormLinearQ8(options: LayerNormLinearQ8Options): Tensor {
+    return this.record("layer_norm_linear_q8", options);
+  }
+
+  /** Normalises each token over its channels and rounds it to float8 with one scale that is known before, as layer_norm_q8 does, then multiplies the codes with a weight matrix in float8 and rounds the result with another known scale, as linear_q8_codes does: for a norm that one linear layer alone reads. Kernels need not put the normalised tokens into memory.
+   *  x: [B,F,S,C] tokens.
+   *  normScale: [1,1,1,1] what codes of the normalised tokens stand for multiples of; finite and positive.
+   *  weight: [N,C] codes, one row per output column.
+   *  weightScale: [1|N,1] of the weight: one, or one for each row.
+   *  normWeight: [C] learned factor of the normalised channels; default 1.
+   *  normBias: [C] learned summand of the normalised channels; default 0.
+   *  bias: [N] added per output channel.
+   *  frameBias: [1|B,1|F,N] added per clip, frame and output channel.
+   *  residual: [B,F,S,K] added after the activation.
+   *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive.
+   *  Returns y: [B,F,S,K] codes.
+   *  Source: https://arxiv.org/abs/1607.06450
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  layerNormLinearQ8Codes(options: LayerNormLinearQ8CodesOptions): Tensor {
+    return this.record("layer_norm_linear_q8_codes", options);
   }
 
   /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, or with one for all that is known before, so that a linear layer in 8 bits follows without a pass of its own: scales = yScale, or the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).

@@ -1,6 +1,8 @@
 import { biasesAt } from "./epilogue";
 import { withGatedEpilogue } from "./gates";
-import { at, dot, type Plain, type PlainCall, plain } from "./plain";
+import { layerNormed } from "./norms";
+import { at, dot, type Plain, type PlainCall, plain, withOperands } from "./plain";
+import { roundToCode } from "./rounding";
 
 /** A linear layer in 8 bits with its epilogue: a matrix product of the numbers that codes and scales stand for. */
 export function linearInCodes(call: PlainCall): Plain {
@@ -19,4 +21,17 @@ export function linearInCodes(call: PlainCall): Plain {
     return sum;
   });
   return withGatedEpilogue(call, product);
+}
+
+/** The float8 codes of numbers with one scale. */
+export const float8Codes = ({ dims, data }: Plain, scale: Plain): Plain => ({
+  dims,
+  data: data.map((v) => roundToCode(Math.fround(v), scale.data[0]!, false)),
+});
+
+/** A linear layer in float8 with its epilogue, of tokens that a norm normalises and rounds. */
+export function normedLinearInCodes(call: PlainCall): Plain {
+  const xScale = call.operand("normScale");
+  const norm = { weight: call.optional("normWeight"), bias: call.optional("normBias") };
+  return linearInCodes(withOperands(call, { x: float8Codes(layerNormed(withOperands(call, norm)), xScale), xScale }));
 }

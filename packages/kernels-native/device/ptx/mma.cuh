@@ -115,6 +115,11 @@ __device__ __forceinline__ uint32_t load_shared4(uint32_t src) {
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(src) : "memory");
   return v;
 }
+__device__ __forceinline__ uint2 load_shared8_words(uint32_t src) {
+  uint2 v;
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(src) : "memory");
+  return v;
+}
 __device__ __forceinline__ uint4 load_shared16(uint32_t src) {
   uint4 v;
   asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(src) : "memory");

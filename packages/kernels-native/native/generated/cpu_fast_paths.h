@@ -24,6 +24,8 @@
   X(guide, GuideArgs) \
   X(layer_norm, LayerNormArgs) \
   X(layer_norm_linear, LayerNormLinearArgs) \
+  X(layer_norm_linear_q8, LayerNormLinearQ8Args) \
+  X(layer_norm_linear_q8_codes, LayerNormLinearQ8CodesArgs) \
   X(layer_norm_q8, LayerNormQ8Args) \
   X(layout_in, LayoutInArgs) \
   X(layout_out, LayoutOutArgs) \

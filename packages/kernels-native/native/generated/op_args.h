@@ -570,6 +570,80 @@ struct LayerNormLinearArgs {
   float residual2Scale;
 };
 
+/** Normalises each token over its channels and rounds it to float8 with one scale that is known before, as layer_norm_q8 does, then multiplies the codes with a weight matrix in float8 and applies the shared epilogue, as linear_q8 does: for a norm that one linear layer alone reads. Kernels need not put the normalised tokens into memory. */
+struct LayerNormLinearQ8Args {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [1,1,1,1]: what codes of the normalised tokens stand for multiples of; finite and positive. */
+  Tensor normScale;
+  /** [N,C]: codes, one row per output column. */
+  Tensor weight;
+  /** [1|N,1]: of the weight: one, or one for each row. */
+  Tensor weightScale;
+  /** [C], may be absent: learned factor of the normalised channels; default 1. */
+  Tensor normWeight;
+  /** [C], may be absent: learned summand of the normalised channels; default 0. */
+  Tensor normBias;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,F,S,K]: result. */
+  Tensor y;
+  /** added to the variance. */
+  float eps;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
+/** Normalises each token over its channels and rounds it to float8 with one scale that is known before, as layer_norm_q8 does, then multiplies the codes with a weight matrix in float8 and rounds the result with another known scale, as linear_q8_codes does: for a norm that one linear layer alone reads. Kernels need not put the normalised tokens into memory. */
+struct LayerNormLinearQ8CodesArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [1,1,1,1]: what codes of the normalised tokens stand for multiples of; finite and positive. */
+  Tensor normScale;
+  /** [N,C]: codes, one row per output column. */
+  Tensor weight;
+  /** [1|N,1]: of the weight: one, or one for each row. */
+  Tensor weightScale;
+  /** [C], may be absent: learned factor of the normalised channels; default 1. */
+  Tensor normWeight;
+  /** [C], may be absent: learned summand of the normalised channels; default 0. */
+  Tensor normBias;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,F,S,K]: codes. */
+  Tensor y;
+  /** added to the variance. */
+  float eps;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, or with one for all that is known before, so that a linear layer in 8 bits follows without a pass of its own: scales = yScale, or the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
 struct LayerNormQ8Args {
   /** [B,F,S,C]: tokens. */
@@ -1259,6 +1333,49 @@ inline LayerNormLinearArgs read_layer_norm_linear_args(const Row& row) {
   return args;
 }
 
+inline LayerNormLinearQ8Args read_layer_norm_linear_q8_args(const Row& row) {
+  LayerNormLinearQ8Args args{};
+  args.x = row.tensors[0];
+  args.normScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.normWeight = row.tensors[4];
+  args.normBias = row.tensors[5];
+  args.bias = row.tensors[6];
+  args.frameBias = row.tensors[7];
+  args.residual = row.tensors[8];
+  args.residual2 = row.tensors[9];
+  args.y = row.tensors[10];
+  args.eps = static_cast<float>(row.attrs[0]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
+  args.outScale = static_cast<float>(row.attrs[2]);
+  args.residualScale = static_cast<float>(row.attrs[3]);
+  args.residual2Scale = static_cast<float>(row.attrs[4]);
+  return args;
+}
+
+inline LayerNormLinearQ8CodesArgs read_layer_norm_linear_q8_codes_args(const Row& row) {
+  LayerNormLinearQ8CodesArgs args{};
+  args.x = row.tensors[0];
+  args.normScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.normWeight = row.tensors[4];
+  args.normBias = row.tensors[5];
+  args.bias = row.tensors[6];
+  args.frameBias = row.tensors[7];
+  args.residual = row.tensors[8];
+  args.residual2 = row.tensors[9];
+  args.yScale = row.tensors[10];
+  args.y = row.tensors[11];
+  args.eps = static_cast<float>(row.attrs[0]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
+  args.outScale = static_cast<float>(row.attrs[2]);
+  args.residualScale = static_cast<float>(row.attrs[3]);
+  args.residual2Scale = static_cast<float>(row.attrs[4]);
+  return args;
+}
+
 inline LayerNormQ8Args read_layer_norm_q8_args(const Row& row) {
   LayerNormQ8Args args{};
   args.x = row.tensors[0];
@@ -1489,6 +1606,8 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(guide, GuideArgs) \
   X(layer_norm, LayerNormArgs) \
   X(layer_norm_linear, LayerNormLinearArgs) \
+  X(layer_norm_linear_q8, LayerNormLinearQ8Args) \
+  X(layer_norm_linear_q8_codes, LayerNormLinearQ8CodesArgs) \
   X(layer_norm_q8, LayerNormQ8Args) \
   X(layout_in, LayoutInArgs) \
   X(layout_out, LayoutOutArgs) \

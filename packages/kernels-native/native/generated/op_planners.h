@@ -27,6 +27,8 @@ cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& args, 
 cuda::Candidates guide_cuda_variants(const GuideArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates layer_norm_linear_cuda_variants(const LayerNormLinearArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+cuda::Candidates layer_norm_linear_q8_cuda_variants(const LayerNormLinearQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+cuda::Candidates layer_norm_linear_q8_codes_cuda_variants(const LayerNormLinearQ8CodesArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates layer_norm_q8_cuda_variants(const LayerNormQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates layout_in_cuda_variants(const LayoutInArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);

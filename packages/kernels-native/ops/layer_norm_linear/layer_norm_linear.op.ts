@@ -6,6 +6,7 @@ import {
   float,
   gatedColumns,
   halvesWhereGated,
+  tokenNormInputs,
 } from "../../contract/op-kit";
 
 export default defineOp({
@@ -22,20 +23,7 @@ export default defineOp({
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },
     weight: { dims: ["N", "C"], dtype: FLOATS, constant: true, doc: "one row per output column" },
-    normWeight: {
-      dims: ["C"],
-      dtype: FLOATS,
-      optional: true,
-      constant: true,
-      doc: "learned factor of the normalised channels; default 1",
-    },
-    normBias: {
-      dims: ["C"],
-      dtype: FLOATS,
-      optional: true,
-      constant: true,
-      doc: "learned summand of the normalised channels; default 0",
-    },
+    ...tokenNormInputs,
     ...epilogueInputs(["B", "F", "S", "K"], "N", "F"),
   },
   attrs: { eps: float("added to the variance", undefined, { min: 0 }), ...epilogueAttrs },

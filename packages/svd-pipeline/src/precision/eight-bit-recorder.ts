@@ -23,7 +23,10 @@ import {
   recordConvQ8,
   recordLinearQ8,
   recordLinearQ8Codes,
+  recordNormedLinearQ8,
+  recordNormedLinearQ8Codes,
   recordQuantize,
+  type ScaledLayerNorm,
   type Storage,
   type Tensor,
 } from "@vd/tensor";
@@ -129,8 +132,10 @@ export class EightBitRecorder {
 
   /** Records a call. behind: what channels of its result are divided by. */
   private emit(op: OpId, call: CallOptions, behind?: Fold): Tensor {
+    const isLinear = op === "linear";
     const kind = this.kinds.of(op, call, {
-      areCodesPassed: op === "linear" && this.comesInCodes(call as LinearOptions),
+      areCodesPassed: isLinear && this.comesInCodes(call as LinearOptions),
+      isNormInside: isLinear && !behind && this.normInside(call as LinearOptions) !== undefined,
     });
     const type = kind ? this.typeOf(kind, call.name!) : "full";
     if (kind && type !== "full") return this.emitInEightBits(kind, type, call, behind);
@@ -150,6 +155,17 @@ export class EightBitRecorder {
     return { ...call, x: this.record("layer_norm", norm.call) };
   }
 
+  /** The norm that a layer in float8 normalises its tokens by, instead of reading what that leaves; undefined where it cannot. */
+  private normInside(linear: LinearOptions): ScaledLayerNorm | undefined {
+    const producer = this.producers.get(linear.x.storage);
+    if (producer?.op !== "layer_norm" || producer.isWritten || producer.codes.size > 0) return undefined;
+    const norm = producer.call as LayerNormOptions;
+    const isFloat8 = this.typeOf("normLinear", linear.name!) === "f8e4m3" && this.model.codesFrom === "producers";
+    const isSmoothed = this.model.smoothing.foldOf(linear.name!, "f8e4m3") !== undefined;
+    if (!isFloat8 || isSmoothed || !isNormedLinear({ norm, linear })) return undefined;
+    return norm.weight && norm.bias && (norm as ScaledLayerNorm);
+  }
+
   private typeOf(kind: LayerKind, layer: string): LayerType {
     const { plan, choosesTypes, scales } = this.model;
     const { i8, f8e4m3 } = (choosesTypes && scales.get(layer)) || {};
@@ -163,9 +179,17 @@ export class EightBitRecorder {
     for (const operand of Object.values(kind === "attention" ? call : others).filter(isTensor))
       this.writeProducer(operand);
     if (kind === "attention") return recordAttentionQ8(record, call as AttentionOptions, dtype);
+    const norm = kind === "normLinear" && !behind && this.normInside(call as LinearOptions);
+    if (norm) return this.withNormInside(call as LinearOptions, norm);
     const { layer, codes, weights } = this.operandsOf(kind, dtype, call as LinearOptions & ConvOptions, behind);
     if (kind === "temporalConv" || kind === "spatialConv") return recordConvQ8(record, layer, codes, weights);
     return recordLinearQ8(record, layer, codes, weights);
+  }
+
+  private withNormInside(linear: LinearOptions, norm: ScaledLayerNorm): Tensor {
+    this.writeProducer(norm.x);
+    const weights = this.model.weights.of(linear.weight, { dtype: "f8e4m3" });
+    return recordNormedLinearQ8(this.record, linear, norm, weights);
   }
 
   /** A layer with its input and weights in 8 bits, and its bias as smoothing changes it. */
@@ -245,6 +269,12 @@ export class EightBitRecorder {
     if (!yScale) return undefined;
     const { x: _, ...others } = gated as CallOptions & { x: Tensor };
     for (const operand of Object.values(others).filter(isTensor)) this.writeProducer(operand);
+    const norm = fold ? undefined : this.normInside(gated);
+    if (norm) {
+      this.writeProducer(norm.x);
+      const rounded = this.model.weights.of(gated.weight, { dtype }, "tensor");
+      return recordNormedLinearQ8Codes(this.record, gated, norm, rounded, yScale);
+    }
     const { layer, codes, weights } = this.operandsOf("normLinear", dtype, gated, fold);
     return recordLinearQ8Codes(
       this.record,
@@ -257,7 +287,7 @@ export class EightBitRecorder {
 
   /** Whether a gated layer, given what it leaves are codes, is one behind a norm in 8 bits of that type. */
   private isGatedIn(dtype: QuantizedType, gated: LinearOptions): boolean {
-    const kind = this.kinds.of("linear", gated, { areCodesPassed: true });
+    const kind = this.kinds.of("linear", gated, { areCodesPassed: true, isNormInside: false });
     return kind === "normLinear" && this.typeOf(kind, gated.name!) === dtype;
   }
 

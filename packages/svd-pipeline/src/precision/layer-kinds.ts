@@ -90,18 +90,20 @@ interface LayerPlace {
   /** Whether codes pass between the two halves of a feed-forward layer, the gated one of which leaves them: then both halves gain whatever
    *  their sizes. */
   areCodesPassed: boolean;
+  /** Whether the norm in front is part of the layer, so that codes of its tokens never lie in memory: then queries, keys and values gain, too. */
+  isNormInside: boolean;
 }
 
 function linearKind(
   call: LinearOptions,
   origin: Origin | undefined,
-  { areCodesPassed }: LayerPlace,
+  { areCodesPassed, isNormInside }: LayerPlace,
 ): LayerKind | undefined {
   if (!hasLinearQ8(call) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
   const [results, channels] = call.weight.dims as [number, number];
   const isLarge = hasManyRows(call.x) && !areCodesPassed;
   if (origin?.op === "layer_norm")
-    return isLarge && channels < LEAST_OF_MANY_ROWS.normLinear ? undefined : "normLinear";
+    return isLarge && !isNormInside && channels < LEAST_OF_MANY_ROWS.normLinear ? undefined : "normLinear";
   const isBehindGate = origin?.op === "linear" && isGated((origin.call as LinearOptions).act);
   if (!isBehindGate) return "projection";
   return isLarge && results < LEAST_OF_MANY_ROWS.gatedLinear ? undefined : "gatedLinear";

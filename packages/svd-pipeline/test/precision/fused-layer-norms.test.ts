@@ -5,6 +5,7 @@ import { makeModels } from "../../src/opening/models";
 import { type ObservedLayer, observedUnet } from "../../src/precision/calibration/observe-layers";
 import { normsAreFused, unetRewritings } from "../../src/precision/convolutions";
 import { openEightBits } from "../../src/precision/eight-bits";
+import { Smoothing } from "../../src/precision/layer-scales";
 import { modelsWithLayers } from "../../src/precision/models-with-layers";
 import { denoiseStage, type StageShape } from "../../src/stages/definitions";
 import { svdXt } from "../support/svd-xt";
@@ -42,6 +43,13 @@ function operandsOf({ op, inputs, outputs }: Row): Record<string, Tensor | undef
   ];
   return Object.fromEntries(entries);
 }
+
+/** What computes layers in 8 bits, without a calibration table. */
+const openedFor = (precision: "fp8" | "int8") =>
+  openEightBits({
+    ...{ components, layers: { precision, calibration: "none" } },
+    ...{ device: openDevice("cpu", { threads: 1 }), denoiser: undefined },
+  });
 
 describe("LayerNorms of the UNet", () => {
   it("are part of the layers that read them where tokens have 320 channels", () => {
@@ -94,10 +102,8 @@ describe("LayerNorms of the UNet", () => {
     expect([...fused.layout.graph.outputs.keys()]).toEqual([...apart.layout.graph.outputs.keys()]);
   });
 
-  it("leave codes for layers in 8 bits, as they do without, and become part of those that stay", async () => {
-    const device = openDevice("cpu", { threads: 1 });
-    const layers = { precision: "fp8", calibration: "none" } as const;
-    const eightBits = await openEightBits({ components, layers, device, denoiser: undefined });
+  it("leave codes for layers in integers, as they do without, and become part of those that stay", async () => {
+    const eightBits = await openedFor("int8");
     const ops = (fusedLayerNorm: boolean) =>
       layoutWith({ fusedLayerNorm }, {}, modelsWithLayers(models, eightBits)).graph.rows.map(({ op }) => op);
     const fused = ops(true).flatMap((op) => (op === "layer_norm_linear" ? ["layer_norm", "linear"] : [op]));
@@ -105,16 +111,36 @@ describe("LayerNorms of the UNet", () => {
     expect(fused).toEqual(ops(false));
   });
 
+  it("are part of layers in float8 where tokens have 320 channels, and leave codes elsewhere", async () => {
+    const eightBits = await openedFor("fp8");
+    const layout = layoutWith({ fusedLayerNorm: true }, {}, modelsWithLayers(models, eightBits));
+    // Queries, keys and values of the spatial and the temporal block; three feed-forward layers.
+    expect(count(layout, "layer_norm_linear_q8")).toBe(2 * OF_320_CHANNELS);
+    expect(count(layout, "layer_norm_linear_q8_codes")).toBe(3 * OF_320_CHANNELS);
+    expect(count(layout, "layer_norm_q8")).toBe(NORMS * (TRANSFORMERS - OF_320_CHANNELS));
+    expect(count(layout, "layer_norm") + count(layout, "layer_norm_linear")).toBe(0);
+    const inside = layout.graph.rows.filter(({ op }) => op.startsWith("layer_norm_linear_q8")).map(operandsOf);
+    expect(new Set(inside.map(({ x, weight }) => `${x!.dtype} ${weight!.dtype}`))).toEqual(new Set(["f16 f8e4m3"]));
+  });
+
+  it("stay in front of layers whose channels smoothing divides", async () => {
+    const eightBits = (await openedFor("fp8"))!;
+    const layer = "down_blocks.0.attentions.0.transformer_blocks.0.attn1.qkv";
+    const table = new Map([[layer, { f8e4m3: { largest: 4, error: 0, exponents: new Int8Array(320).fill(1) } }]]);
+    eightBits.model.smoothing = new Smoothing(table);
+    const layout = layoutWith({ fusedLayerNorm: true }, {}, modelsWithLayers(models, eightBits));
+    expect(count(layout, "layer_norm_linear_q8")).toBe(2 * OF_320_CHANNELS - 1);
+    expect(layout.graph.rows.find(({ name }) => name === layer)?.op).toBe("layer_norm_linear");
+  });
+
   it("round with one scale for all tokens in float8, with one for each in integers", async () => {
-    const device = openDevice("cpu", { threads: 1 });
     const scalesOf = async (precision: "fp8" | "int8") => {
-      const layers = { precision, calibration: "none" } as const;
-      const eightBits = await openEightBits({ components, layers, device, denoiser: undefined });
+      const eightBits = await openedFor(precision);
       const { rows } = layoutWith({ fusedLayerNorm: true }, {}, modelsWithLayers(models, eightBits)).graph;
       const norms = rows.filter(({ op }) => op === "layer_norm_q8").map(operandsOf);
       // Values and gates of four times the channels each.
       const gated = rows
-        .filter(({ op }) => op.startsWith("linear_q8"))
+        .filter(({ op }) => /^(layer_norm_)?linear_q8/.test(op))
         .map(operandsOf)
         .filter(({ weight }) => weight!.dims[0] === 8 * weight!.dims[1]!);
       expect(norms.length).toBeGreaterThan(2 * TRANSFORMERS);
@@ -122,7 +148,10 @@ describe("LayerNorms of the UNet", () => {
       expect(gated).toHaveLength(3 * (precision === "fp8" ? TRANSFORMERS : TRANSFORMERS - OF_320_CHANNELS));
       return {
         norms: norms.map(({ yScale, scales }) => [yScale !== undefined, scales !== undefined]),
-        gated: gated.map(({ xScale, weightScale }) => [countOf(xScale!.dims), countOf(weightScale!.dims)]),
+        gated: gated.map(({ xScale, normScale, weightScale }) => [
+          countOf((xScale ?? normScale)!.dims),
+          countOf(weightScale!.dims),
+        ]),
       };
     };
     const [floats, integers] = [await scalesOf("fp8"), await scalesOf("int8")];

@@ -1,7 +1,11 @@
-import { OBJECT, requireFields } from "@vd/kernels-native";
-import type { RewriteCall } from "../graph";
+import { FUNCTION, OBJECT, requireArgument, requireFields } from "@vd/kernels-native";
+import type { RecordCall, RewriteCall } from "../graph";
 import type { LayerNormOptions, LinearOptions } from "../graph-ops.generated";
-import { type CallOptions, requireTensor } from "../tensor";
+import { type CallOptions, requireTensor, TENSOR, type Tensor } from "../tensor";
+import { layerNormScale } from "../weights/norm-scale";
+import type { QuantizedWeight } from "../weights/quantized-weight";
+import { QUANTIZED_WEIGHT } from "./layer";
+import type { Quantized } from "./quantized";
 import { type TakeProduct, withWaitingNorms } from "./waiting-norms";
 
 /** Channels of tokens that a GPU's kernel normalises on the way: as many as stay in a tile's registers while all columns of the weight go
@@ -29,6 +33,49 @@ export function isNormedLinear(pair: NormAndLinear): boolean {
   const { x2 } = pair.linear;
   const [, frames, tokens, channels] = x.dims as [number, number, number, number];
   return x.dtype !== "f32" && !scale && !shift && !x2 && channels === TILE_CHANNELS && frames * tokens >= LEAST_TOKENS;
+}
+
+/** A norm with weight and bias, from which the scale of its codes follows. */
+export type ScaledLayerNorm = LayerNormOptions & { weight: Tensor; bias: Tensor };
+
+const SCALED_NORM = { x: TENSOR, weight: TENSOR, bias: TENSOR };
+
+/** The operands of a linear layer in float8 that normalises its tokens by itself. */
+function operandsInQ8({ x: _, x2: __, ...linear }: LinearOptions, norm: ScaledLayerNorm, weights: QuantizedWeight) {
+  const { x, weight: normWeight, bias: normBias, eps } = norm;
+  return { ...linear, x, normWeight, normBias, eps, normScale: layerNormScale(normWeight, normBias), ...weights };
+}
+
+function requireNormed(where: string, record: unknown, norm: unknown, weights: unknown): void {
+  requireArgument(`${where} record`, record, FUNCTION);
+  requireFields(`${where} norm`, norm, SCALED_NORM);
+  requireFields(`${where} weights`, weights, QUANTIZED_WEIGHT);
+}
+
+/** Records a linear layer in float8 with the norm whose result it reads inside, where {@link isNormedLinear}: codes of tokens have the scale that
+ *  follows from the norm's weights. weights: of that type. */
+export function recordNormedLinearQ8(
+  record: RecordCall,
+  linear: LinearOptions,
+  norm: ScaledLayerNorm,
+  weights: QuantizedWeight,
+): Tensor {
+  requireNormed("recordNormedLinearQ8", record, norm, weights);
+  return record("layer_norm_linear_q8", operandsInQ8(linear, norm, weights) as CallOptions);
+}
+
+/** Records the same with a result in float8 for the layer behind it. yScale: [1,1,1,1]. */
+export function recordNormedLinearQ8Codes(
+  record: RecordCall,
+  linear: LinearOptions,
+  norm: ScaledLayerNorm,
+  weights: QuantizedWeight,
+  yScale: Tensor,
+): Quantized {
+  requireNormed("recordNormedLinearQ8Codes", record, norm, weights);
+  requireTensor("recordNormedLinearQ8Codes yScale", yScale);
+  const { out: _, ...operands } = operandsInQ8(linear, norm, weights);
+  return { codes: record("layer_norm_linear_q8_codes", { ...operands, yScale } as CallOptions), scales: yScale };
 }
 
 const takeLinear: TakeProduct = (op, options, norms, record) => {

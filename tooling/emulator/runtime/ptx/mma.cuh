@@ -41,6 +41,7 @@ inline void store_shared8(uint32_t dst, uint2 v) { emulator::store_shared(dst, v
 inline void store_shared4(uint32_t dst, uint32_t v) { emulator::store_shared(dst, v); }
 inline uint32_t load_shared2(uint32_t src) { return emulator::load_shared<uint16_t>(src); }
 inline uint32_t load_shared4(uint32_t src) { return emulator::load_shared<uint32_t>(src); }
+inline uint2 load_shared8_words(uint32_t src) { return emulator::load_shared<uint2>(src); }
 inline uint4 load_shared16(uint32_t src) { return emulator::load_shared<uint4>(src); }
 
 }  // namespace vd::device::ptx

@@ -31,6 +31,8 @@ const SAMPLERS: Readonly<Partial<Record<OpId, Sampler>>> = {
   attention_q8: { take: sampleAttention, unrounded: "attention" },
   layer_norm: { take: sampleTokens },
   layer_norm_linear: { take: sampleLinear },
+  layer_norm_linear_q8: { take: sampleLinear },
+  layer_norm_linear_q8_codes: { take: sampleLinear, scale: "yScale" },
   layer_norm_q8: { take: sampleTokens, unrounded: "layer_norm", scale: "scales" },
   rms_norm: { take: sampleTokens },
   group_norm: { take: sampleGroups },

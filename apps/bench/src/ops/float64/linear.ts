@@ -29,7 +29,7 @@ export function sampleLinear({ label, attrs, operands, resultDims }: FullCall): 
   const pick: Readonly<Record<string, (numbers: Numbers) => Plain>> = {
     ...{ x: perToken, x2: perToken, xScale: perToken, weight: perRow, weightScale: perRow, bias: perRow },
     ...{ frameBias: frames, residual: perResult, residual2: perResult },
-    ...{ normWeight: wholeOf, normBias: wholeOf },
+    ...{ normWeight: wholeOf, normBias: wholeOf, normScale: wholeOf },
     yScale: (numbers) => parts(numbers, [[0]]),
   };
   const elements = places.flatMap((place, i) =>

@@ -63,8 +63,15 @@ const FULL = [
   "rms_norm",
   "group_norm",
 ] as const;
-const IN_8_BITS = ["linear_q8", "conv_q8", "group_norm_conv_q8", "attention_q8"] as const;
-const IN_CODES = ["linear_q8_codes", "conv_q8_codes", "layer_norm_q8", "group_norm_q8", "quantize"] as const;
+const IN_8_BITS = ["linear_q8", "layer_norm_linear_q8", "conv_q8", "group_norm_conv_q8", "attention_q8"] as const;
+const IN_CODES = [
+  "linear_q8_codes",
+  "layer_norm_linear_q8_codes",
+  "conv_q8_codes",
+  "layer_norm_q8",
+  "group_norm_q8",
+  "quantize",
+] as const;
 
 describe("elements of a result in float64", () => {
   it.each([...FULL, ...IN_8_BITS])("are what the CPU computes of every case of %s", async (op) => {

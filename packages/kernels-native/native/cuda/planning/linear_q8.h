@@ -3,6 +3,7 @@
 #include "../../generated/op_args.h"
 #include "candidates.h"
 #include "epilogue.h"
+#include "matmul_sm90.h"
 
 namespace vd::cuda {
 
@@ -15,6 +16,12 @@ struct LinearQ8Operands {
   const float* yScale;
   EpilogueOperands tail;
 };
+
+/** Why the Hopper core cannot do a layer, whatever the tile. */
+Reason linear_q8_sm90_reason(const LinearQ8Operands& operands, const DeviceInfo& device);
+
+/** A layer as the Hopper core sees it, with kernels of linear_q8. base: gets packed weights and scales. */
+MatmulProblem linear_q8_sm90_problem(const LinearQ8Operands& operands, Variant& base, const device::Epilogue& epilogue);
 
 /** Adds the tiles that can do the layer, the best guess first. */
 void add_linear_q8(const LinearQ8Operands& operands, const DeviceInfo& device, Candidates& out);

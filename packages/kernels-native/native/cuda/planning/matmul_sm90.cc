@@ -75,7 +75,7 @@ void set_normed_params(Launch& launch, const MatmulSm90Params& params, const Nor
 }
 
 void set_token_norm_params(Launch& launch, const MatmulSm90Params& params, const NormedTokens& norm) {
-  launch.set_params(MatmulTokenNormParams{params, nullptr, nullptr, norm.eps});
+  launch.set_params(MatmulTokenNormParams{params, nullptr, nullptr, norm.eps, norm.codeScale});
   if (norm.weight.present) launch.relocations.push_back({offsetof(MatmulTokenNormParams, normWeight), norm.weight.address});
   if (norm.bias.present) launch.relocations.push_back({offsetof(MatmulTokenNormParams, normBias), norm.bias.address});
 }
@@ -85,19 +85,19 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const bool rows = keeps_rows(tile);
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
-  const bool normed = tile.kernel == MatmulKernel::normed, walking = walks(tile);
+  const bool normed = tile.kernel == MatmulKernel::normed, walks = tile.kernel == MatmulKernel::walk;
   const Box source = own ? Box{1, 1, tile.tileM} : borders_source(tile) ? Box{1, chosen[1] + 2, kBorderedColumns} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
-  launch.block = normed ? normed_threads(tile) : walking ? kWalkThreads : kMatmulThreads;
+  launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
   // A block takes the same pixels of all frames, in two boxes.
   const int64_t boxes = static_cast<int64_t>(params.tiles[1]) * params.tiles[2];
-  const int64_t tiles = walking ? p.out[0] * ceil_div(boxes, 2) : groups * (rows ? params.numParts : p.phases * params.numNTiles);
+  const int64_t tiles = walks ? p.out[0] * ceil_div(boxes, 2) : groups * (rows ? params.numParts : p.phases * params.numNTiles);
   int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   // A block keeps the filters of one tile of columns.
   if (tile.kernel == MatmulKernel::stationary) clusters -= clusters % params.numNTiles;
@@ -109,7 +109,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
     launch.grid[0] = static_cast<uint32_t>(tiles * parts);
     cost = cycles;
   } else {
-    const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : walking ? params.tiles[0] : 1;
+    const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : walks ? params.tiles[0] : 1;
     cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem *
            tile_cycles(p, tile, params.numKBlocks, clusters * tile.cluster, tiles <= clusters);
   }

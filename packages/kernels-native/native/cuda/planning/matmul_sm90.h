@@ -18,6 +18,7 @@ struct NormedSource {
 struct NormedTokens {
   float eps;
   BiasSource weight, bias;
+  const float* codeScale = nullptr;  // of codes that rows become
 };
 
 /** A convolution or linear as the Hopper core sees it. Dims and strides are those of one activation source. */

@@ -38,6 +38,7 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
   return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
                    if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
                    if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
+                   if_so(tile.rounds && p.scales.weightStride != 0, {"has one scale for all columns"}),
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
@@ -70,13 +71,13 @@ Reason stationary_reason(const MatmulProblem& p, const MatmulTile& tile, const D
 Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.kernel == MatmulKernel::token_rows) return if_so(!p.tokenNorm, {"is for rows that are normalised on the way"});
   if (!normalises(tile)) return if_so(p.norm || p.tokenNorm, {"normalises no source"});
-  const bool walking = walks(tile), overFrames = p.kernel[0] == 3;
+  const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
   constexpr int64_t kMost = kWalkBlocks * kWalkBlockChannels;
   return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
-                   if_so(walking && !overFrames, {"is for filters over frames"}),
-                   if_so(!walking && overFrames, {"is for filters inside a frame"}),
-                   if_so(walking && p.channels > kMost, {"is for up to # channels, x has #", {kMost, p.channels}}),
-                   if_so(walking && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
+                   if_so(walks && !overFrames, {"is for filters over frames"}),
+                   if_so(!walks && overFrames, {"is for filters inside a frame"}),
+                   if_so(walks && p.channels > kMost, {"is for up to # channels, x has #", {kMost, p.channels}}),
+                   if_so(walks && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
 }
 
 /** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
@@ -97,8 +98,7 @@ Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
  *  none in which warpgroups have tiles of their own. */
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
-  const bool rounds = tile.kernel == MatmulKernel::walk_codes;
-  if (rounds || p.rounded) return if_so(rounds != p.rounded, {"is for operands of other sizes"});
+  if (tile.rounds || p.rounded) return if_so(tile.rounds != p.rounded, {"is for operands of other sizes"});
   if (tile.floats || p.x.dtype == DType::f32) return if_so(tile.floats != (p.x.dtype == DType::f32), {"is for operands of other sizes"});
   if (bytes_of(p.x.dtype) > 1)
     return if_so(tile.promote > 0 || (tile.kernel == MatmulKernel::stationary && tile.tileN == kStationaryCodeColumns),
@@ -128,7 +128,7 @@ Reason codes_reason(const MatmulProblem& p, const MatmulTile& tile) {
   // The copy engine writes 16 bytes of a row, or none.
   const bool aligned = (reinterpret_cast<uint64_t>(e.y) & 15) == 0 && e.yPitch % 16 == 0;
   return first_of({if_so(!p.codes || !p.gated, {"is for codes of gated activations"}),
-                   if_so(static_cast<DType>(e.yType) != p.x.dtype, {"leaves codes of the type of x"}),
+                   if_so(static_cast<DType>(e.yType) != operand_type(p), {"leaves codes of the type of x"}),
                    if_so(!aligned, {"is not 16-byte aligned", {}, "y"}),
                    if_so(e.n % 16 != 0, {"has # channels, which 16 does not divide", {e.n}, "y"}),
                    if_so(e.residual != nullptr, {"has no residual"}), if_so(e.frameBias != nullptr, {"has no frame bias"})});
@@ -194,7 +194,7 @@ int64_t num_blocks_of_x(const MatmulProblem& p) {
 }
 int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil_div(p.channels2, block_channels(p)); }
 
-bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || walks(tile); }
+bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::walk; }
 
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
@@ -203,7 +203,8 @@ bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& b
                                                : tile.staged;
   const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::stationary || normalises(tile);
   // Moments are of whole tiles: of walk tiles a box has half of the pixels.
-  const bool fills = fills_frame(p, box, walks(tile) ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
+  const bool fills = fills_frame(p, box, tile.kernel == MatmulKernel::walk ? kWalkPixels : tile.tileM) &&
+                     p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
   return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills;
 }
 
@@ -221,7 +222,7 @@ bool borders_source(const MatmulTile& tile) {
 
 Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
   if (borders_source(tile)) return bordered_box(tile);
-  if (walks(tile)) return choose_frame_box(p, kWalkPixels);
+  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, kWalkPixels);
   return chosen[tile.tileM == 256];
 }
 

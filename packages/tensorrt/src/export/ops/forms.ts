@@ -190,19 +190,16 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
   group_norm_conv_q8: {
     nodes: [
       "Add",
-      "Clip",
       "Conv",
       "DequantizeLinear",
       "Div",
       "Gelu",
-      "IsNaN",
       "Mul",
       "QuantizeLinear",
       "ReduceMean",
       "Relu",
       "Sigmoid",
       "Sub",
-      "Where",
     ],
     note: DEQUANTISED,
   },
@@ -232,6 +229,25 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
   layer_norm_linear: {
     nodes: ["Add", "Gelu", "Gemm", "LayerNormalization", "Mul", "Relu", "Sigmoid"],
     note: "a norm and a product, with what is said of layer_norm; what kernels keep out of memory is the runtime's affair",
+  },
+  layer_norm_linear_q8: {
+    nodes: [
+      "Add",
+      "DequantizeLinear",
+      "Div",
+      "Gelu",
+      "Gemm",
+      "LayerNormalization",
+      "Mul",
+      "QuantizeLinear",
+      "Relu",
+      "Sigmoid",
+    ],
+    note: DEQUANTISED,
+  },
+  layer_norm_linear_q8_codes: {
+    nodes: ["Add", "DequantizeLinear", "Div", "Gelu", "Gemm", "LayerNormalization", "Mul", "QuantizeLinear", "Sigmoid"],
+    note: DEQUANTISED,
   },
   layer_norm_q8: {
     nodes: [

@@ -7,7 +7,7 @@ import { conv, convQ8, convQ8Codes, normedConv, normedConvQ8 } from "./convoluti
 import { copy, denoiseInput, framesOut, guide, pointwise, timestepEmbedding, tokenEmbed } from "./elements";
 import { elementwise } from "./elementwise";
 import { depthToSpace, layoutIn, layoutOut, pool, resize, spaceToDepth } from "./layouts";
-import { linearQ8, linearQ8Codes } from "./linear-q8";
+import { layerNormLinearQ8, layerNormLinearQ8Codes, linearQ8, linearQ8Codes } from "./linear-q8";
 import { batchNorm, groupNorm, layerNorm, rmsNorm } from "./norms";
 import { layerNormLinear, linear } from "./products";
 import { groupNormQ8, layerNormQ8, quantize } from "./quantize";
@@ -40,6 +40,8 @@ export const MAPPINGS: { [Op in OpId]?: Mapping | undefined } = {
   guide,
   layer_norm: layerNorm,
   layer_norm_linear: layerNormLinear,
+  layer_norm_linear_q8: layerNormLinearQ8,
+  layer_norm_linear_q8_codes: layerNormLinearQ8Codes,
   layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,

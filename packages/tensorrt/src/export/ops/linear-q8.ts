@@ -1,7 +1,7 @@
 import type { Tensor } from "@vd/tensor";
 import type { ExportContext, NamedRow } from "../context";
-import { codesOfWeight, inBlocks, outOfBlocks } from "./codes";
-import { finishedTokens } from "./products";
+import { coded, codesOfWeight, inBlocks, outOfBlocks } from "./codes";
+import { finishedTokens, normedTokens } from "./products";
 import { writeWithKnownScale } from "./quantize";
 
 /** Scales [·, blocks] times numbers [·, C], block by block. */
@@ -32,12 +32,27 @@ function rowsOfCodes(c: ExportContext, row: NamedRow): string {
 
 /** A product of codes, in float32 up to its bias, and everything behind it: [tokens, K]. Sums of numbers, not of codes: what
  *  runtimes make of a product of int8 may saturate in 16 bits. */
-function linearOfCodes(c: ExportContext, row: NamedRow): string {
+function linearOfCodes(c: ExportContext, row: NamedRow, tokens = tokensOfCodes(c, row)): string {
   const { inputs, name } = row;
-  const operands = [tokensOfCodes(c, row), rowsOfCodes(c, row)];
+  const operands = [tokens, rowsOfCodes(c, row)];
   if (inputs.bias) operands.push(c.wideParameter(inputs.bias, "bias", name));
   return finishedTokens(c, row, c.narrowed(c.writer.node("Gemm", operands, { transB: 1 })));
 }
+
+/** The same of tokens that are normalised and rounded first. */
+function linearOfNormed(c: ExportContext, row: NamedRow): string {
+  const scale = c.widened(c.read(row.inputs.normScale!, row.name).rows());
+  const codes = coded(c, c.widened(normedTokens(c, row)), scale, "f8e4m3");
+  return linearOfCodes(c, row, c.writer.node("Mul", [codes, scale]));
+}
+
+/** A norm of tokens, then a linear layer in 8 bits. */
+export const layerNormLinearQ8 = (c: ExportContext, row: NamedRow): void =>
+  c.write(row.output, c.rows(linearOfNormed(c, row), row.output.dims[3]!));
+
+/** The same, then codes with the given scale. */
+export const layerNormLinearQ8Codes = (c: ExportContext, row: NamedRow): void =>
+  writeWithKnownScale(c, row, linearOfNormed(c, row));
 
 /** A linear layer in 8 bits. */
 export const linearQ8 = (c: ExportContext, row: NamedRow): void =>

@@ -11,12 +11,15 @@ const isStoredAsConv = (name: string) => /(^|\.)conv_shortcut$/.test(name);
 export const linear = (c: ExportContext, row: NamedRow): void =>
   product(c, row, joined(c, row, tokenClipOf(row.output)));
 
-/** A norm of tokens, then a matrix product of them. */
-export function layerNormLinear(c: ExportContext, row: NamedRow): void {
+/** The tokens of a row that normalises them itself: [tokens, C]. */
+export function normedTokens(c: ExportContext, row: NamedRow): string {
   const { x, normWeight: weight, normBias: bias } = row.inputs;
-  const norm = { ...row, name: `${row.name}.norm`, inputs: { x, weight, bias }, output: x! };
-  product(c, row, c.rows(layerNormOf(c, norm), x!.dims[3]!));
+  return layerNormOf(c, { ...row, name: `${row.name}.norm`, inputs: { x, weight, bias }, output: x! });
 }
+
+/** A norm of tokens, then a matrix product of them. */
+export const layerNormLinear = (c: ExportContext, row: NamedRow): void =>
+  product(c, row, c.rows(normedTokens(c, row), row.inputs.x!.dims[3]!));
 
 /** The product of tokens x, or of a picture's pixels, with everything behind it. */
 function product(c: ExportContext, row: NamedRow, x: Value): void {
