@@ -141,7 +141,7 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of sources that become float8 codes on the way: frames, which are stages, and rows, whose gated activations leave codes again and
     // which else have a scale for each column.
     {128, 128, 128, 4, 1, false, false, false, true, MatmulKernel::walk, "walk_codes_m128n128", 0, false, true, false, false, true},
-    {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n128c", 0, false, false, true, false, true},
+    {192, 128, 128, 7, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r192n128c", 0, false, false, true, false, true},
     {128, 160, 160, 6, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n160q", 0, false, false, false, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
@@ -178,13 +178,17 @@ constexpr bool shares_tiles(const MatmulTile& t) { return t.kernel == MatmulKern
 /** True for tiles whose rows stay in registers. */
 constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
 
+/** Warpgroups of a rows tile that multiply, of 64 rows each, and threads of its block. */
+constexpr int rows_groups(const MatmulTile& t) { return t.tileM / 64; }
+constexpr int rows_threads(const MatmulTile& t) { return (rows_groups(t) + 1) * 128; }
+
 /** Bytes of weight and bias of all channels, where a tile normalises its rows. */
 constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? kRowsChannels * 8 : 0; }
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   // Two for each warpgroup: of half as many columns behind a gate, and half as large as codes.
-  if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 2 : 4) / (t.codes ? 4 : 2);
+  if (keeps_rows(t)) return 2 * t.tileM * t.tileN * (t.tileN % 64 == 0 ? 2 : 4) / (t.codes ? 4 : 2);
   if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;  // one for both in turn
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
@@ -214,7 +218,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) +
-         (rows ? 32 + numColumnTiles * t.tileN * (t.rounds && !t.codes ? 8 : 4) : 16) + (aligned ? 0 : 1024);
+         (rows ? 16 * rows_groups(t) + numColumnTiles * t.tileN * (t.rounds && !t.codes ? 8 : 4) : 16) + (aligned ? 0 : 1024);
 }
 
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments

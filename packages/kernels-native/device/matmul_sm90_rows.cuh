@@ -38,7 +38,8 @@ template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false, class O
   static constexpr int kProductSteps = kRowsChannels * sizeof(Operand) / 32;  // of 32 bytes of channels
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);  // of a tile of columns
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
-  static constexpr int kRowBytes = 2 * kTileM * 128;  // of a stage that holds both warpgroups' rows
+  static constexpr int kGroups = rows_groups(kTile), kThreads = rows_threads(kTile);
+  static constexpr int kRowBytes = kGroups * kTileM * 128;  // of a stage that holds all warpgroups' rows
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;
   static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kStepColumns = kCodes ? 64 : 32, kSteps = kOutColumns / kStepColumns;
   static constexpr int kStepBytes = kTileM * 64, kStagingBytes = kSteps * kStepBytes;
@@ -56,14 +57,17 @@ template <class Config> struct RowsShared {
     return stage(Config::kStages) + (group * 2 + turn) * Config::kStagingBytes;
   }
   /** Of each pair of channels two weights, then two biases. */
-  __device__ __forceinline__ uint32_t norm() const { return staging(2, 0); }
+  __device__ __forceinline__ uint32_t norm() const { return staging(Config::kGroups, 0); }
   __device__ __forceinline__ uint32_t full_at(int s) const { return norm() + Config::kNormBytes + 8 * s; }
   __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
   __device__ __forceinline__ uint32_t residual_at(int group, int turn) const { return full_at(2 * Config::kStages + group * 2 + turn); }
-  __device__ __forceinline__ uint32_t biases() const { return full_at(2 * Config::kStages + 4); }
+  __device__ __forceinline__ uint32_t biases() const { return full_at(2 * Config::kStages + 2 * Config::kGroups); }
 };
 
-/** What a cluster does next: rows `rows`, counted in blocks of 256, and tiles of columns [first, last). */
+/** The barrier at which a warpgroup waits for its turn to multiply is this one and its number further on; two meet there. */
+inline constexpr int kRowsTurn = 8, kRowsTurnThreads = 256;
+
+/** What a cluster does next: rows `rows`, counted in as many as its blocks take at once, and tiles of columns [first, last). */
 struct RowsItem {
   int rows, first, last;
 };
@@ -72,7 +76,8 @@ __device__ __forceinline__ RowsItem rows_item(const MatmulSm90Params& p, int ite
   return {item / p.numParts, first, (part + 1) * p.numNTiles / p.numParts};
 }
 template <class Config> __device__ __forceinline__ int rows_num_items(const MatmulSm90Params& p) {
-  return (p.numMTiles + 2 * Config::kCluster - 1) / (2 * Config::kCluster) * p.numParts;
+  constexpr int kAtOnce = Config::kGroups * Config::kCluster;
+  return (p.numMTiles + kAtOnce - 1) / kAtOnce * p.numParts;
 }
 
 /** The producer thread. */
@@ -82,7 +87,7 @@ __device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const Ro
 #pragma unroll 1
   for (int i = blockIdx.x / Config::kCluster; i < rows_num_items<Config>(p); i += gridDim.x / Config::kCluster) {
     const RowsItem item = rows_item(p, i);
-    const int row = (item.rows * Config::kCluster + rank) * 2 * Config::kTileM;
+    const int row = (item.rows * Config::kCluster + rank) * Config::kGroups * Config::kTileM;
 #pragma unroll 1
     for (int k = 0; k < kRowsKBlocks; ++k) {
       await_free(shared, at);
@@ -217,16 +222,16 @@ __device__ __forceinline__ void rows_round(const RowFragments& a, RowOperands<Co
   }
 }
 
-/** Fills the table of the norm's weights and biases, times `factor`, by all threads that multiply. */
-__device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float factor, float* table) {
-  for (int c = threadIdx.x; c < kRowsChannels; c += 256) {
+/** Fills the table of the norm's weights and biases, times `factor`, by the first threads of the block. */
+__device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float factor, float* table, int threads) {
+  for (int c = threadIdx.x; c < kRowsChannels; c += threads) {
     float* at = table + c / 2 * 4 + c % 2;
     at[0] = factor * (weight != nullptr ? __ldg(weight + c) : 1.0f);
     at[2] = factor * (bias != nullptr ? __ldg(bias + c) : 0.0f);
   }
 }
 
-/** acc = rows · Bᵀ of one tile of columns; then the other warpgroup may multiply, if `handOver`. */
+/** acc = rows · Bᵀ of one tile of columns; then the next warpgroup may multiply, if `handOver`. */
 template <class Config>
 __device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2], const RowOperands<Config>& a,
                                                 const RowsShared<Config>& shared, int group, RingCursor<Config::kStages>& at,
@@ -249,7 +254,7 @@ __device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2]
     previous = at.stage;
     at.advance();
   }
-  if (handOver) ptx::named_barrier_arrive(2 - group, 256);
+  if (handOver) ptx::named_barrier_arrive(kRowsTurn + (group + 1) % Config::kGroups, kRowsTurnThreads);
   ptx::wgmma_wait<0>();
   release_stage<Config::kCluster>(shared.empty_at(previous));
 }
@@ -315,7 +320,7 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
 #pragma unroll 1
   for (int i = blockIdx.x / Config::kCluster; i < numItems; i += stride) {
     const RowsItem item = rows_item(p, i);
-    const int m = (item.rows * Config::kCluster + rank) * 2 + group;
+    const int m = (item.rows * Config::kCluster + rank) * Config::kGroups + group;
     if (isFirst && matmul_first_of_set<Config>()) rows_open<Config>(p, shared, {item.first, 0, m}, group, 0);
     if constexpr (Config::kScaled) {
       RowFragments rows;
@@ -330,11 +335,11 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
       MatmulTileIndex next{n + 1, 0, m};
       if (n + 1 == item.last) {
         const RowsItem following = rows_item(p, i + stride);
-        next = {i + stride < numItems ? following.first : -1, 0, (following.rows * Config::kCluster + rank) * 2 + group};
+        next = {i + stride < numItems ? following.first : -1, 0, (following.rows * Config::kCluster + rank) * Config::kGroups + group};
       }
-      if (!isFirst || group == 1) ptx::named_barrier(1 + group, 256);
+      if (!isFirst || group > 0) ptx::named_barrier(kRowsTurn + group, kRowsTurnThreads);
       isFirst = false;
-      rows_accumulate<Config>(acc[0][0], a, shared, group, at, group == 0 || next.n >= 0);
+      rows_accumulate<Config>(acc[0][0], a, shared, group, at, group + 1 < Config::kGroups || next.n >= 0);
       rows_store<Config>(p, shared, acc, {n, 0, m}, next, group, biases + n * Config::kBiases, codeScale, turn);
     }
   }
@@ -352,30 +357,30 @@ template <class Config> __device__ __forceinline__ void matmul_rows(const Matmul
   if (threadIdx.x == 0) {
     for (int s = 0; s < Config::kStages; ++s) {
       ptx::mbarrier_init(shared.full_at(s), 1);
-      ptx::mbarrier_init(shared.empty_at(s), 8 * Config::kCluster);
+      ptx::mbarrier_init(shared.empty_at(s), 4 * Config::kGroups * Config::kCluster);
     }
-    for (int i = 0; i < 4; ++i) ptx::mbarrier_init(shared.residual_at(i / 2, i % 2), 1);
+    for (int i = 0; i < 2 * Config::kGroups; ++i) ptx::mbarrier_init(shared.residual_at(i / 2, i % 2), 1);
     ptx::fence_mbarrier_init();
   }
   const int warpgroup = ptx::warpgroup_index();
   if constexpr (Config::kNormed) {
     float* table = reinterpret_cast<float*>(dynamicShared + (shared.norm() - base));
     const float factor = Config::kScaled ? 1.0f / __ldg(norm->codeScale) : 1.0f;
-    if (warpgroup < 2) rows_load_norm(norm->normWeight, norm->normBias, factor, table);
+    if (warpgroup < Config::kGroups) rows_load_norm(norm->normWeight, norm->normBias, factor, table, 128 * Config::kGroups);
   }
   const MatmulCodeScale<Config> codeScale(p);
-  if (warpgroup < 2)
-    for (int n = warpgroup; n < p.numNTiles; n += 2)
+  if (warpgroup < Config::kGroups)
+    for (int n = warpgroup; n < p.numNTiles; n += Config::kGroups)
       MatmulBiasPart<Config>(p, {n, 0, p.numMTiles}, codeScale.value).put(biases + n * Config::kBiases);
   __syncthreads();
   ptx::cluster_arrive();
   ptx::cluster_wait();
 
-  if (warpgroup == 2) {
+  if (warpgroup == Config::kGroups) {
     ptx::registers_lower<24>();
-    if (threadIdx.x == 256) rows_produce<Config>(p, shared, rank);
+    if (threadIdx.x == 128 * Config::kGroups) rows_produce<Config>(p, shared, rank);
   } else {
-    ptx::registers_raise<240>();
+    ptx::registers_raise<Config::kGroups == 2 ? 240 : 160>();
     rows_consume<Config>(p, shared, warpgroup, rank, biases, codeScale, Config::kNormed ? norm->eps : 0.0f);
   }
   // A block may not leave while others still signal its barriers or write its stages.

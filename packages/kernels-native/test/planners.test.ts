@@ -17,9 +17,12 @@ const OPS = [
   ...[
     "conv_q8_codes",
     "group_norm_conv",
+    "group_norm_conv_q8",
     "group_norm_stats",
     "layer_norm",
     "layer_norm_linear",
+    "layer_norm_linear_q8",
+    "layer_norm_linear_q8_codes",
     "layer_norm_q8",
     "linear",
     "linear_q8",
@@ -389,6 +392,28 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       }
     });
 
+    test("on Hopper normalise and round frames and rows on the way, and else before", () => {
+      const rows = candidates(90);
+      expect(rows["float8 norm and conv over frames"]![0]).toBe("sm90_walk_codes_m128n128");
+      expect(rows["float8 norm and conv over frames"]![1]).toMatch(/^apart_sm90_/);
+      expect(rows["float8 norm and conv over frames, invariant"]).toEqual(["sm90_walk_codes_m128n128"]);
+      expect(rejected(90, "float8 norm and conv over frames of 192 channels").sm90_walk_codes_m128n128).toBe(
+        "is for up to 128 channels, x has 192",
+      );
+      expect(rejected(90, "float8 norm and conv").sm90_walk_codes_m128n128).toBe("is for filters over frames");
+      expect(rejected(90, "float8 norm and conv").sm90_normed_m128n256).toBe("is for operands of other sizes");
+      expect(rows["float8 norm and linear"]![0]).toBe("sm90_normed_r128n160q");
+      expect(rows["float8 norm and linear, invariant"]).toEqual(["sm90_normed_r128n160q"]);
+      expect(rejected(90, "float8 norm and linear of 640").sm90_normed_r128n160q).toBe(
+        "is for 320 channels, x has 640",
+      );
+      expect(rows["float8 norm and gated linear"]![0]).toBe("sm90_normed_r192n128c");
+      expect(rejected(90, "float8 norm and gated linear, scales of rows").sm90_normed_r192n128c).toBe(
+        "has one scale for all columns",
+      );
+      for (const name of ["conv over frames", "linear", "gated linear"])
+        expect(candidates(89)[`float8 norm and ${name}`]!.every((variant) => variant.startsWith("apart_"))).toBe(true);
+    });
     test("of a linear layer behind a norm are its kernels behind the norm's, which hands the tokens on", () => {
       for (const smVersion of [80, 90]) {
         const rows = candidates(smVersion);
@@ -545,7 +570,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        const numTiles = row.startsWith("half linear") ? 53 : 47; // six of them turn linear products
+        const numTiles = row.startsWith("half linear") ? 56 : 50; // six of them turn linear products
         expect(new Set(tiles).size, row).toBe(numTiles);
         expect(tiles).toHaveLength(numTiles);
       }

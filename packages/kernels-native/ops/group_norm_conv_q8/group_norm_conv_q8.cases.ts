@@ -106,11 +106,16 @@ const shapes: Shape[] = [
 const moments: Shape[] = [
   { name: "moments of whole tiles", x: [2, 5, 16, 24, 128], rows: 128 },
   {
-    name: "moments of whole tiles with residuals",
+    name: "moments of whole tiles with every operand",
     x: [1, 3, 8, 32, 64],
     rows: 128,
     more: {
-      inputs: { bias: [128], residual: [1, 3, 8, 32, 128], residual2: [1, 3, 8, 32, 128] } as Case["inputs"],
+      inputs: {
+        bias: [128],
+        frameBias: [1, 3, 128],
+        residual: [1, 3, 8, 32, 128],
+        residual2: [1, 3, 8, 32, 128],
+      } as Case["inputs"],
       attrs: { outScale: 0.5, residualScale: 2, residual2Scale: -0.5 },
     },
   },

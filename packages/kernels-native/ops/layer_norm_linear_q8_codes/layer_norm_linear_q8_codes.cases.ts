@@ -24,6 +24,7 @@ interface Shape {
 /** A layer behind a norm; default: geglu. */
 const layer = ({ name, x, rows, act = "geglu", weightScale = [1, 1], isAffine = true, more = {} }: Shape): Case => ({
   name,
+  outType: "f8e4m3",
   ...more,
   inputs: {
     x,

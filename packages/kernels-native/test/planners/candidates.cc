@@ -71,6 +71,24 @@ GroupNormConvArgs group_norm_conv_over_frames(int64_t height, int64_t channels, 
   return a;
 }
 
+/** The same in float8. */
+GroupNormConvQ8Args group_norm_conv_q8(const GroupNormConvArgs& full) {
+  GroupNormConvQ8Args a{};
+  a.x = full.x;
+  a.normScale = tensor({1, 1, 1, 1});
+  a.weight = full.weight;
+  a.weight.dtype = DType::f8e4m3;
+  a.weightScale = tensor({full.weight.dim(0), 1});
+  a.stats = full.stats;
+  a.normWeight = full.normWeight;
+  a.normBias = full.normBias;
+  a.y = full.y;
+  a.moments = full.moments;
+  a.normAct = full.normAct;
+  a.outScale = 1;
+  return a;
+}
+
 /** A linear layer behind a norm. */
 LayerNormLinearArgs layer_norm_linear(int64_t tokens, int64_t channels, int64_t columns, DType type) {
   LayerNormLinearArgs a{};
@@ -80,6 +98,26 @@ LayerNormLinearArgs layer_norm_linear(int64_t tokens, int64_t channels, int64_t 
   a.y = tensor({1, 1, tokens, columns}, type);
   a.outScale = 1;
   a.eps = 1e-5F;
+  return a;
+}
+
+/** The same in float8, its result floats or codes. */
+template <class Args> Args layer_norm_linear_q8(int64_t tokens, int64_t channels, int64_t columns, int64_t scales) {
+  const LayerNormLinearArgs full = layer_norm_linear(tokens, channels, columns, DType::f16);
+  Args a{};
+  a.x = full.x;
+  a.normScale = tensor({1, 1, 1, 1});
+  a.weight = tensor({columns, channels}, DType::f8e4m3);
+  a.weightScale = tensor({scales, 1});
+  a.normWeight = a.normBias = full.normWeight;
+  a.y = full.y;
+  a.outScale = 1;
+  a.eps = full.eps;
+  if constexpr (requires { a.yScale; }) {
+    a.yScale = tensor({1, 1, 1, 1});
+    a.y = tensor({1, 1, tokens, columns / 2}, DType::f8e4m3);
+    a.act = Activation::geglu;
+  }
   return a;
 }
 
@@ -405,6 +443,28 @@ void print_group_norm_conv(const cuda::DeviceInfo& device) {
   row("half norm and activated conv", activated);
 }
 
+void print_rounded(const cuda::DeviceInfo& device) {
+  const auto conv = [&](const char* name, const GroupNormConvArgs& a, const cuda::PlanningOptions& options = kExplain) {
+    print(name, group_norm_conv_q8_cuda_variants(group_norm_conv_q8(a), device, options));
+  };
+  conv("float8 norm and conv over frames", group_norm_conv_over_frames(64, 128, 128));
+  conv("float8 norm and conv over frames, invariant", group_norm_conv_over_frames(64, 128, 128), kInvariant);
+  conv("float8 norm and conv over frames of 192 channels", group_norm_conv_over_frames(64, 192, 128));
+  conv("float8 norm and conv", group_norm_conv(64, 256, 256, DType::f16));
+  const auto linear = [&](const char* name, int64_t channels, const cuda::PlanningOptions& options = kExplain) {
+    print(name, layer_norm_linear_q8_cuda_variants(layer_norm_linear_q8<LayerNormLinearQ8Args>(9216, channels, 960, 960), device, options));
+  };
+  linear("float8 norm and linear", 320);
+  linear("float8 norm and linear, invariant", 320, kInvariant);
+  linear("float8 norm and linear of 640", 640);
+  const auto codes = [&](const char* name, int64_t scales) {
+    const auto a = layer_norm_linear_q8<LayerNormLinearQ8CodesArgs>(9216, 320, 2560, scales);
+    print(name, layer_norm_linear_q8_codes_cuda_variants(a, device, kExplain));
+  };
+  codes("float8 norm and gated linear", 1);
+  codes("float8 norm and gated linear, scales of rows", 2560);
+}
+
 /** What a variant's launches hand on through the workspace's beginning: for each its symbol, and how many of its addresses that is; then
  *  the workspace's bytes. */
 void print_handed_on(const char* name, const cuda::Variant& variant) {
@@ -670,6 +730,7 @@ int main(int argc, char** argv) {
   print_float16(device);
   print_8_bits(device);
   print_attention(device);
+  print_rounded(device);
   print_group_norm_conv(device);
   print_layer_norm_linear(device);
   print_staged(device);

@@ -39,7 +39,7 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   params.numPhases = p.phases;
   params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
   const bool own = keeps_rows(tile) || tile.kernel == MatmulKernel::halves;
-  groups = ceil_div(mTiles, own ? 2 * tile.cluster : tile.cluster);
+  groups = ceil_div(mTiles, (keeps_rows(tile) ? rows_groups(tile) : own ? 2 : 1) * tile.cluster);
   params.numParts = keeps_rows(tile) ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
   params.constantWeights = p.constantWeights;
   params.groupTiles = p.groups == 1 ? 0 : static_cast<int32_t>(p.columns / p.groups / tile.tileN);
@@ -92,7 +92,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
-  launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : kMatmulThreads;
+  launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : rows ? rows_threads(tile) : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
   // A block takes the same pixels of all frames, in two boxes.

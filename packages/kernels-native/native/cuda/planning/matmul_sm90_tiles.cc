@@ -38,7 +38,8 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
   return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
                    if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
                    if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
-                   if_so(tile.rounds && p.scales.weightStride != 0, {"has one scale for all columns"}),
+                   if_so(tile.rounds && tile.codes && p.scales.weightStride != 0, {"has one scale for all columns"}),
+                   if_so(tile.rounds && tile.codes && p.x.dtype != DType::f16, {"is for float16"}),
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
