@@ -1,7 +1,7 @@
 // The Hopper matrix core for short reductions (five blocks of 64 channels): rows stay in registers, weights stream.
 //
 // With 320 channels a tile is done before its results are: what counts is how little passes through shared memory and how
-// well results hide behind products. Here each of the two consumer warpgroups keeps 64 rows of A, all 320 channels, as
+// well results hide behind products. Here each of two consumer warpgroups keeps 64 rows of A, all 320 channels, as
 // fragments in 80 registers for as many tiles of columns as its block has, so that a product reads B alone. The rows come
 // through the same ring as the weights. The warpgroups multiply in turn, so that one's results run beside the other's products;
 // each has its own staging, twice. (Left to themselves they fall into step whenever rows are loaded, and both wait for both.)
@@ -13,7 +13,8 @@
 //
 // A row's channels lie in the registers of four threads, so a LayerNorm in front of the layer takes no memory: four threads add up,
 // and each rounds what it has again, to numbers of the rows' type or to float8 codes, which are half as many registers. A thread then has
-// four channels beside each other, as products of codes want them.
+// four channels beside each other, as products of codes want them. Gated activations take longer than products of codes: three warpgroups
+// take turns there.
 #pragma once
 #include "matmul_sm90.cuh"
 #include "reduce.cuh"
@@ -38,7 +39,7 @@ template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false, class O
   static constexpr int kProductSteps = kRowsChannels * sizeof(Operand) / 32;  // of 32 bytes of channels
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);  // of a tile of columns
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
-  static constexpr int kGroups = rows_groups(kTile), kThreads = rows_threads(kTile);
+  static constexpr int kGroups = rows_groups(kTile);  // warpgroups that multiply
   static constexpr int kRowBytes = kGroups * kTileM * 128;  // of a stage that holds all warpgroups' rows
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;
   static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kStepColumns = kCodes ? 64 : 32, kSteps = kOutColumns / kStepColumns;

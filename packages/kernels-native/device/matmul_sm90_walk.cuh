@@ -128,7 +128,7 @@ template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm
 /** Where a thread's vectors of pixels lie and go to, those of its next pixel `step` bytes on. */
 struct WalkVectors {
   uint32_t from, to;
-  int fromStep, toStep;
+  int step;
   float inverse;  // of codes: what a number is multiplied with
 };
 
@@ -138,7 +138,7 @@ __device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Act
   using T = typename Config::T;
   uint4 lines[kNormingBatch];
 #pragma unroll
-  for (int n = 0; n < kNormingBatch; ++n) lines[n] = ptx::load_shared16(at.from + n * at.fromStep);
+  for (int n = 0; n < kNormingBatch; ++n) lines[n] = ptx::load_shared16(at.from + n * at.step);
 #pragma unroll
   for (int n = 0; n < kNormingBatch; ++n) {
     float v[8];
@@ -150,18 +150,18 @@ __device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Act
       using Code = typename Config::Operand;
 #pragma unroll
       for (int k = 0; k < 8; ++k) v[k] = __fmul_rn(v[k], at.inverse);
-      ptx::store_shared8(at.to + n * at.toStep, make_uint2(pack_codes4<Code>(v), pack_codes4<Code>(v + 4)));
+      ptx::store_shared8(at.to + n * at.step, make_uint2(pack_codes4<Code>(v), pack_codes4<Code>(v + 4)));
     } else {
-      ptx::store_shared16(at.to + n * at.toStep, pack8<T>(v));
+      ptx::store_shared16(at.to + n * at.step, pack8<T>(v));
     }
   }
 }
 
-/** Where the vectors of a thread of a normalising warpgroup lie in a frame. Neighbouring threads have those of a pixel. */
+/** Where the vectors of a thread of a normalising warpgroup lie in a frame. Neighbouring threads have those of a pixel. from, to: behind
+ * the beginning of an arriving block and of what is multiplied, by the copy engine's swizzle, which is the same for every eighth pixel. */
 template <class Config> struct WalkLane {
   int vector, block, step;
-  uint32_t from, to;  // behind the beginning of an arriving block and of what is multiplied: the copy engine's swizzle, which is the same
-                      // for every eighth pixel
+  uint32_t from, to;
   __device__ __forceinline__ WalkLane(int arriving) {
     const int vectors = 8 * arriving, thread = threadIdx.x % 128, lane = thread / vectors;
     vector = thread % vectors;
@@ -195,7 +195,7 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
       ptx::mbarrier_wait(shared.loaded_at(at.stage, half), at.parity);
       if constexpr (Shared::kCodes) ptx::mbarrier_wait(shared.used_at(made.stage, half), made.parity);
       WalkVectors vectors{shared.arrival(at.stage, half, lane.block) + lane.from,
-                          shared.frame(made.stage, half, Shared::kCodes ? 0 : lane.block) + lane.to, lane.step, lane.step, inverse};
+                          shared.frame(made.stage, half, Shared::kCodes ? 0 : lane.block) + lane.to, lane.step, inverse};
 #pragma unroll 1
       for (int batch = 0; batch < arriving; ++batch) {
         if (params.norm.silu) walk_apply<Config>(affine, NormHalvedSilu{}, vectors);

@@ -205,9 +205,7 @@ export class EightBitRecorder {
     const name = `${call.name}.quantize`;
     const codes = this.codesOf(call.x, { name, dtype, fold: own, ...this.scaleOf(kind, call.name!, dtype) });
     const rounding = { dtype, change: model.smoothing.weight(own, behind) };
-    const weights = call.upsample
-      ? model.weights.ofUpsampling(call.weight, rounding)
-      : model.weights.of(call.weight, rounding, this.sharesScales(codes, dtype, call) ? "tensor" : "row");
+    const weights = model.weights.of(call.weight, rounding, this.sharesScales(codes, dtype, call) ? "tensor" : "row");
     const bias = behind && call.bias ? changedWeight(call.bias, model.smoothing.rows(behind)) : call.bias;
     return { layer: { ...call, bias }, codes, weights };
   }

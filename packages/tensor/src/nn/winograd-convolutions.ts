@@ -2,7 +2,7 @@ import { FLAG, numberFrom, optional, requireFields } from "@vd/kernels-native";
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
-import { is3x3, normedSource } from "./convolution-calls";
+import { CONVOLUTION, is3x3, normedSource } from "./convolution-calls";
 import { type TakeConvolution, type WaitingNorms, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Fewer pixels do not repay filters that take four times the memory: 14 frames of 18x32 do. */
@@ -32,6 +32,13 @@ function gains({ x, weight }: ConvOptions, options: WinogradOptions): boolean {
   return x.dtype === "f16" && isWide && pixels >= LEAST_PIXELS && channels * columns <= mostFilters;
 }
 
+/** Returns whether a convolution is one that {@link winogradConvolutions} are for: whether a GPU gains by transforms of it. */
+export function gainsByWinograd(call: ConvOptions, options: WinogradOptions = {}): boolean {
+  requireFields("gainsByWinograd call", call, CONVOLUTION);
+  requireFields("gainsByWinograd", options, WINOGRAD);
+  return is3x3(call) && gains(call, options);
+}
+
 /** Records a convolution as conv_winograd, with the norm before it if there is one. */
 function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: RecordCall): Tensor {
   const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
@@ -45,7 +52,7 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
 export function takeWinograd(options: WinogradOptions = {}): TakeConvolution {
   requireFields("takeWinograd", options, WINOGRAD);
   return (call, norms, record) =>
-    is3x3(call) && gains(call, options) ? recordConvWinograd(call, norms, record) : undefined;
+    gainsByWinograd(call, options) ? recordConvWinograd(call, norms, record) : undefined;
 }
 
 /**
