@@ -143,6 +143,10 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 128, 128, 4, 1, false, false, false, true, MatmulKernel::walk, "walk_codes_m128n128", 0, false, true, false, false, true},
     {192, 128, 128, 7, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r192n128c", 0, false, false, true, false, true},
     {128, 160, 160, 6, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n160q", 0, false, false, false, false, true},
+    // For columns that 160 divides.
+    {128, 160, 160, 5, 2, false, false, false, true, MatmulKernel::tiles, "m128n160w", 0, false, true},
+    // Queries, keys and values as codes, with one scale for all columns.
+    {128, 192, 192, 6, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n192c", 0, false, false, true, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -182,15 +186,19 @@ constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel
 constexpr int rows_groups(const MatmulTile& t) { return t.tileM / 64; }
 constexpr int rows_threads(const MatmulTile& t) { return (rows_groups(t) + 1) * 128; }
 
+/** True for rows tiles of gated activations: half as many columns of results as of products. */
+constexpr bool gates_rows(const MatmulTile& t) { return t.tileN == 128; }
+
 /** Bytes of weight and bias of all channels, where a tile normalises its rows. */
 constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? kRowsChannels * 8 : 0; }
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   // Two for each warpgroup: of half as many columns behind a gate, and half as large as codes.
-  if (keeps_rows(t)) return 2 * t.tileM * t.tileN * (t.tileN % 64 == 0 ? 2 : 4) / (t.codes ? 4 : 2);
+  if (keeps_rows(t)) return 2 * t.tileM * t.tileN * (gates_rows(t) ? 2 : 4) / (t.codes ? 4 : 2);
   if (t.kernel == MatmulKernel::stationary) return t.tileM * t.tileN * 2;  // one for both in turn
-  if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
+  if (t.codes) return 2 * t.tileM * t.tileN;  // of a gate half of it is used
+  if (t.kernel == MatmulKernel::halves) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
 

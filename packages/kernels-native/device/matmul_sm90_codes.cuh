@@ -1,5 +1,5 @@
-// Results of gated activations as 8-bit codes on the Hopper matrix core: the product behind them reads a byte for each number, and
-// nobody reads two to round them.
+// Results as 8-bit codes on the Hopper matrix core, of gated activations or as they are: what is behind them reads a byte for each number,
+// and nobody reads two to round them.
 //
 // Sums come from the tensor cores as they are; scales of rows and columns, that of the codes and the biases meet in a product and a
 // multiply-add for each sum, in the latter alone where all rows and all columns share their scales. Of 16 columns a thread of a quad has
@@ -20,11 +20,12 @@ template <class Config, bool kThere = Config::kCodes> struct MatmulCodeScale {
   __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params& p) : value(matmul_value_scale<Config>(p.epilogue)) {}
 };
 template <class Config> struct MatmulCodeScale<Config, true> {
-  float value;  // values of a product are multiplied with: outScale, and half of a step, as gates are twice their activation
+  float value;  // results are multiplied with: outScale, and a step of the codes; half of one where gates are twice their activation
   bool uniform;  // all rows have one scale, and all columns
   float one;     // then what sums are multiplied with
   __device__ __forceinline__ explicit MatmulCodeScale(const MatmulSm90Params& p)
-      : value(0.5f * p.epilogue.outScale * (p.epilogue.yScale == nullptr ? 1.0f : __frcp_rn(ptx::load_here(p.epilogue.yScale)))),
+      : value((Config::kGeglu ? 0.5f : 1.0f) * p.epilogue.outScale *
+              (p.epilogue.yScale == nullptr ? 1.0f : __frcp_rn(ptx::load_here(p.epilogue.yScale)))),
         uniform(!matmul_has_row_scales(p) && p.scales.weightStride == 0),
         one(uniform ? ptx::load_here(p.scales.x) * ptx::load_here(p.scales.weight) : 0.0f) {}
 };
@@ -60,6 +61,26 @@ __device__ __forceinline__ float2 matmul_numbers(const Sum* sums, float row, flo
   else return make_float2(fmaf(v.x * row, column.x, bias.x), fmaf(v.y * row, column.y, bias.y));
 }
 
+/** The scales of a tile's columns for a thread's two of a block of 8 results: of values, in steps of the codes, and of gates. */
+struct MatmulCodeColumns {
+  float2 value, gate;
+};
+
+/** Two codes of results of this thread: of the row `part` of a block of 64 rows, and the block of 8 columns. row: its scale. */
+template <class Config, bool kUniform>
+__device__ __forceinline__ uint32_t matmul_codes_of(const MatmulSum<Config> (&sums)[Config::kWidth / 2], int block, int part, float row,
+                                                    float valueScale, const MatmulCodeColumns& columns, const float* bias) {
+  const float2 valueBias = *reinterpret_cast<const float2*>(bias + 8 * block);
+  const MatmulSum<Config>* v = sums + block * (Config::kGeglu ? 8 : 4) + 2 * part;
+  const float2 value = matmul_numbers<kUniform>(v, row * valueScale, columns.value, valueBias);
+  if constexpr (!Config::kGeglu) {
+    return pack_codes2<typename Config::Operand>(value.x, value.y);
+  } else {
+    const float2 gateBias = *reinterpret_cast<const float2*>(bias + Config::kTileN / 2 + 8 * block);
+    return matmul_gated_codes<Config>(value, matmul_numbers<kUniform>(v + 4, row, columns.gate, gateBias));
+  }
+}
+
 /** Codes of a tile's results in staging. bias: values in steps of the codes, then gates. kUniform: one scale multiplies all sums, which
  *  leaves out an instruction for each of them, the shuffles that bring columns' scales, and `scales`, which nobody loads then. */
 template <class Config, bool kUniform>
@@ -69,7 +90,7 @@ __device__ __forceinline__ void matmul_fill_codes(const MatmulSum<Config> (&sums
   const MatmulStaging place = matmul_staging(staging + threadIdx.x % 128 / 32 * 16 * 64);
   const float* at = bias + 2 * (threadIdx.x & 3);
   const float one = codeScale.one, valueScale = codeScale.value;
-  float2 value = make_float2(one * valueScale, one * valueScale), gate = make_float2(one, one);
+  MatmulCodeColumns columns{make_float2(one * valueScale, one * valueScale), make_float2(one, one)};
 #pragma unroll
   for (int half = 0; half < Config::kOutColumns / 32; ++half) {
     uint32_t codes[Config::kRowBlocks][2][2];
@@ -77,19 +98,15 @@ __device__ __forceinline__ void matmul_fill_codes(const MatmulSum<Config> (&sums
     for (int i = 0; i < 4; ++i) {
       const int block = half * 4 + i;
       if constexpr (!kUniform) {
-        value = scales.column(2 * block);
-        gate = scales.column(2 * block + 1);
+        columns.value = scales.column(Config::kGeglu ? 2 * block : block);
+        if constexpr (Config::kGeglu) columns.gate = scales.column(2 * block + 1);
       }
-      const float2 b = *reinterpret_cast<const float2*>(at + 8 * block);
-      const float2 gateBias = *reinterpret_cast<const float2*>(at + Config::kTileN / 2 + 8 * block);
 #pragma unroll
       for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
-          const MatmulSum<Config>* v = sums[m][0] + block * 8 + 2 * part;
           const float row = kUniform ? 1.0f : scales.row[m][part];
-          const uint32_t code = matmul_gated_codes<Config>(matmul_numbers<kUniform>(v, row * valueScale, value, b),
-                                                           matmul_numbers<kUniform>(v + 4, row, gate, gateBias));
+          const uint32_t code = matmul_codes_of<Config, kUniform>(sums[m][0], block, part, row, valueScale, columns, at);
           if (i % 2 == 0) codes[m][i / 2][part] = code;
           else codes[m][i / 2][part] |= code << 16;
         }

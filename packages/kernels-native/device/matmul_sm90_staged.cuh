@@ -197,7 +197,7 @@ template <class Config> struct MatmulBiasTile {
     if (column == index.n && p.epilogue.frameBias == nullptr) return;
     if (column >= 0) ptx::named_barrier(kBiasRead + group, 128);  // nobody reads that of the tile before
     column = index.n;
-    matmul_load_bias<Config>(p, index, at);
+    matmul_load_bias<Config>(p, index, at, group);
   }
 };
 

@@ -50,9 +50,14 @@ __device__ __forceinline__ void matmul_store_branchy(const MatmulSm90Params& p,
   }
 }
 
-/** The frame (counted over batches) that every pixel of the tile lies in, or -1 when there are several. */
-__device__ __forceinline__ int matmul_frame(const MatmulSm90Params& p, const PixelBox& box) {
+/** The frame (counted over batches) that every pixel of the tile lies in, or of a wide tile of rows those of the warpgroup `group`; -1 when
+ *  there are several. */
+template <class Config> __device__ __forceinline__ int matmul_frame(const MatmulSm90Params& p, const PixelBox& box, int group) {
   const uint32_t frame = p.epilogue.pixelsPerFrame / p.numPhases;
+  if constexpr (Config::kTile.wide && Config::kRowTiles) {
+    const uint32_t first = min(box.w + group * Config::kRows, p.out[2] - 1), last = min(box.w + (group + 1) * Config::kRows, p.out[2]) - 1;
+    return first / frame == last / frame ? static_cast<int>(first / frame) : -1;
+  }
   const int w = min(box.w + p.tile[2], p.out[2]) - 1, h = min(box.h + p.tile[1], p.out[1]) - 1, f = min(box.f + p.tile[0], p.out[0]) - 1;
   const uint32_t first = ((box.b * p.out[0] + box.f) * p.out[1] + box.h) * p.out[2] + box.w;
   const uint32_t last = ((box.b * p.out[0] + f) * p.out[1] + h) * p.out[2] + w;
@@ -79,13 +84,14 @@ template <class Config> struct MatmulBiasPart {
   float biases[kCount], scales[kCount];
   bool framed;  // the frame bias is in it, or absent
 
-  __device__ __forceinline__ MatmulBiasPart(const MatmulSm90Params& p, const MatmulTileIndex& index, float valueScale) {
+  __device__ __forceinline__ MatmulBiasPart(const MatmulSm90Params& p, const MatmulTileIndex& index, float valueScale, int group = 0) {
     using T = typename Config::T;
     const Epilogue& e = p.epilogue;
     const float* bias = static_cast<const float*>(e.bias);
     constexpr int kHalf = Config::kTileN / 2;
-    const int frame =
-        Config::kGeglu || e.frameBias == nullptr || index.m >= p.numMTiles ? -1 : matmul_frame(p, tile_box<Config>(p, index.m));
+    const int frame = Config::kGeglu || e.frameBias == nullptr || index.m >= p.numMTiles
+                          ? -1
+                          : matmul_frame<Config>(p, tile_box<Config>(p, index.m), group);
     const T* frameBias = frame < 0 ? nullptr : static_cast<const T*>(e.frameBias) + frame_bias_row(e, frame);
     framed = frameBias != nullptr || e.frameBias == nullptr;
 #pragma unroll
@@ -111,10 +117,10 @@ template <class Config> struct MatmulBiasPart {
   }
 };
 
-/** Fills that tile where nothing is waited for. */
+/** Fills that tile where nothing is waited for. group: the warpgroup whose rows have the frame bias, where those of both may differ. */
 template <class Config>
-__device__ __forceinline__ void matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
-  MatmulBiasPart<Config>(p, index, matmul_value_scale<Config>(p.epilogue)).put(tile);
+__device__ __forceinline__ void matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile, int group = 0) {
+  MatmulBiasPart<Config>(p, index, matmul_value_scale<Config>(p.epilogue), group).put(tile);
 }
 
 /** What the tail has besides the bias tile: nothing, a residual, or anything (found at run time). */

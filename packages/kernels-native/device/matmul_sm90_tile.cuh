@@ -25,7 +25,7 @@ struct MatmulConfig {
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
   static constexpr bool kStationary = kTile.kernel == MatmulKernel::stationary;
-  static constexpr bool kColumnScales = kScaled && !kTile.blocked && !kRowTiles && !kGeglu && !kActivation && !kGeneric &&
+  static constexpr bool kColumnScales = kScaled && !kTile.blocked && (!kRowTiles || kWide) && !kGeglu && !kActivation && !kGeneric &&
                                         (kStationary || kTile.kernel == MatmulKernel::walk ||
                                          (kTile.kernel == MatmulKernel::tiles && !kPingpong && (kTile.promote > 0 || kWide)));
   static constexpr bool kStagedActivation = kActivation && kStaged;  // the staged tail has one behind the bias
@@ -46,7 +46,7 @@ struct MatmulConfig {
   static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
   static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
   static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
-  static_assert(!kCodes || (kGeglu && kScaled && kPingpong && kStaged && kColBlocks == 1), "codes are those of staged gated activations");
+  static_assert(!kCodes || (kScaled && kPingpong && kStaged && kColBlocks == 1), "codes are staged, of one sum");
   static_assert(!kMoments || (kTileM % 128 == 0 && (kPingpong == kStaged || kWide) && (!kPingpong || kTileM == 128) && !kGeglu),
                 "moments are of 128 staged rows, or of eight warps' lines");
   static_assert(!kStaged || (kPingpong && !kStationary ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");

@@ -29,7 +29,7 @@ const QUANTIZED_WIDTHS = [32, 64, 128, 160, 192, 256];
 /** Widths of products of float8 in shared memory that are added up in float16: attention's scores. */
 const QUANTIZED_HALF_WIDTHS = [128];
 /** Widths of products of float8 with a in registers: attention's values with a column of ones, and rows that stay in registers. */
-const QUANTIZED_REGISTER_WIDTHS = [72, 128, 160];
+const QUANTIZED_REGISTER_WIDTHS = [72, 128, 160, 192];
 /** Widths of products of float32 numbers of which the tensor cores read 19 bits, with a in registers. */
 const TF32_REGISTER_WIDTHS = [64, 128];
 /** PTX's name of each C++ type. */

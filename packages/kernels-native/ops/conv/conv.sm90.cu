@@ -28,11 +28,13 @@ using namespace vd::device;
   VD_CONV(type, name, 8, m128n160ps)         \
   VD_CONV(type, name, 30, m128n256w)         \
   VD_CONV(type, name, 35, m256n128w)         \
+  VD_CONV(type, name, 50, m128n160w)         \
   VD_CONV_MOMENTS(type, name, 0, m128n256)   \
   VD_CONV_MOMENTS(type, name, 7, m128n128ps) \
   VD_CONV_MOMENTS(type, name, 8, m128n160ps) \
   VD_CONV_MOMENTS(type, name, 30, m128n256w) \
   VD_CONV_MOMENTS(type, name, 35, m256n128w) \
+  VD_CONV_MOMENTS(type, name, 50, m128n160w) \
   VD_CONV_SPLIT(type, name, 20, m128n64)     \
   VD_CONV_SPLIT(type, name, 21, m128n128)    \
   VD_CONV_SPLIT(type, name, 22, m128n160)    \

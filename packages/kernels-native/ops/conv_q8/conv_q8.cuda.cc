@@ -20,8 +20,8 @@ const char* invariant_tile(const ConvQ8Args& a) {
   const bool wide = columns % 128 != 0 && columns % 160 == 0;
   const bool floats = a.x.dtype == DType::f8e4m3,
              one = floats && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
-  // Tiles of 160 columns have no phases where they have one sum.
-  if (wide) return one && !a.transposed ? "sm90_m128n160ps" : "sm90_m128n160p";
+  // Wide tiles upsample where boxes cover rows and columns only.
+  if (wide) return floats && !a.transposed ? "sm90_m128n160w" : "sm90_m128n160p";
   if (one && !a.transposed && is_stationary(a)) return "sm90_stationary_m128n128";
   if (columns % 256 == 0) return floats ? "sm90_m128n256w" : "sm90_m128n256pw";
   return floats ? "sm90_m256n128w" : "sm90_m256n128pw";

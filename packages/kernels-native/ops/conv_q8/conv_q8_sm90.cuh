@@ -48,8 +48,10 @@
   VD_CONV_Q8(q, qName, type, name, 8, m128n160ps)         \
   VD_CONV_Q8(q, qName, type, name, 30, m128n256w)         \
   VD_CONV_Q8(q, qName, type, name, 35, m256n128w)         \
+  VD_CONV_Q8(q, qName, type, name, 50, m128n160w)         \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 30, m128n256w) \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 35, m256n128w) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 50, m128n160w) \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 7, m128n128ps) \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 8, m128n160ps)
 

@@ -30,7 +30,7 @@
   VD_LINEAR_Q8(q, qName, type, name, 33, m128n128psp) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 14, m256n128p)
 
-/** Tiles of one sum, of short float8 products. */
+/** Tiles of one sum, of short float8 products, and wide ones, which fold long ones. */
 #define VD_LINEAR_Q8_SUMS(q, qName, type, name)         \
   VD_LINEAR_Q8(q, qName, type, name, 0, m128n256)       \
   VD_LINEAR_Q8(q, qName, type, name, 1, m256n160)       \
@@ -38,11 +38,16 @@
   VD_LINEAR_Q8(q, qName, type, name, 3, m128n160pp)     \
   VD_LINEAR_Q8(q, qName, type, name, 7, m128n128ps)     \
   VD_LINEAR_Q8(q, qName, type, name, 8, m128n160ps)     \
+  VD_LINEAR_Q8(q, qName, type, name, 30, m128n256w)     \
+  VD_LINEAR_Q8(q, qName, type, name, 35, m256n128w)     \
+  VD_LINEAR_Q8(q, qName, type, name, 50, m128n160w)     \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 0, m128n256) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 2, m128n128pp)
 
 /** The tile whose results are codes. */
-#define VD_LINEAR_Q8_CODES(q, qName, type, name) VD_LINEAR_Q8_GATED(q, qName, type, name, 34, m128n128pc)
+#define VD_LINEAR_Q8_CODES(q, qName, type, name)     \
+  VD_LINEAR_Q8(q, qName, type, name, 34, m128n128pc) \
+  VD_LINEAR_Q8_GATED(q, qName, type, name, 34, m128n128pc)
 
 /** Small tiles that promote float8 sums. */
 #define VD_LINEAR_Q8_SMALL_PROMOTED(q, qName, type, name) \

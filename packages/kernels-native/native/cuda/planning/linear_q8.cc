@@ -60,6 +60,7 @@ MatmulProblem linear_q8_sm90_problem(const LinearQ8Operands& a, Variant& base, c
   p.columns = a.weight.dim(0);
   p.gated = is_gated(a.tail.act);
   p.codes = a.yScale != nullptr;
+  p.wide = !int8;
   p.suffix = !p.gated ? "" : a.tail.act == Activation::swiglu ? "_swiglu" : "_geglu";
   p.untyped = typed_epilogue_reason(a.tail, bf16 ? DType::bf16 : DType::f16);
   p.weightChannels = static_cast<int64_t>(round_up(p.channels, 16));

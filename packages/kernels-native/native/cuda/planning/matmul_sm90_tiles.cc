@@ -10,7 +10,7 @@ namespace {
  * up 8-bit products in parts. */
 Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool apart = p.phases != 1 && (p.out[3] % box[2] != 0 || p.columns % tile.tileN != 0);
-  return first_of({if_so(!p.wide, {"is for convolutions"}), if_so(p.gated, {"has no gated activation"}),
+  return first_of({if_so(!p.wide, {"is for convolutions, and for linear in float8"}), if_so(p.gated, {"has no gated activation"}),
                    if_so(bytes_of(p.x.dtype) > 1 && tile.promote > 0, {"is for 8-bit operands"}),
                    if_so(apart, {"upsamples where boxes cover rows and columns"}),
                    if_so(p.phases != 1 && p.epilogue.residual != nullptr, {"has no residual where it upsamples"})});
@@ -21,7 +21,8 @@ Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& bo
 Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const Epilogue& e = p.epilogue;
   const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && box[0] == 1;
-  const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % box[2] == 0;
+  // Wide tiles of rows have one for each warpgroup's half.
+  const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % (tile.wide ? std::max(box[2] / 2, 1) : box[2]) == 0;
   return first_of({tile.wide ? wide_reason(p, tile, box) : if_so(p.phases != 1, {"has no upsampling"}),
                    if_so(e.residual2 != nullptr && (p.gated || e.residual == nullptr), {"has no such pair of residuals"}),
                    if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
@@ -34,12 +35,12 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (!keeps_rows(tile) && tile.kernel != MatmulKernel::halves) return {};
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
-  const bool pairs = tile.tileN % 64 == 0;
+  const bool pairs = keeps_rows(tile) ? gates_rows(tile) : true;
   return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
                    if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
                    if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
                    if_so(tile.rounds && tile.codes && p.scales.weightStride != 0, {"has one scale for all columns"}),
-                   if_so(tile.rounds && tile.codes && p.x.dtype != DType::f16, {"is for float16"}),
+                   if_so(tile.rounds && rows_groups(tile) > 2 && p.x.dtype != DType::f16, {"is for float16"}),
                    if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
@@ -122,17 +123,17 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
              {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
 }
 
-/** Why a tile does not leave what the problem wants, codes or numbers. The copy engine stores codes of gated activations. */
+/** Why a tile does not leave what the problem wants, codes or numbers. The copy engine stores codes of results without an activation, or
+ *  behind gates. */
 Reason codes_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (!tile.codes) return if_so(p.codes && (p.gated || !(tile.generic || tile.activation)), {"leaves no codes of such results"});
   const Epilogue& e = p.epilogue;
   // The copy engine writes 16 bytes of a row, or none.
   const bool aligned = (reinterpret_cast<uint64_t>(e.y) & 15) == 0 && e.yPitch % 16 == 0;
-  return first_of({if_so(!p.codes || !p.gated, {"is for codes of gated activations"}),
-                   if_so(static_cast<DType>(e.yType) != operand_type(p), {"leaves codes of the type of x"}),
-                   if_so(!aligned, {"is not 16-byte aligned", {}, "y"}),
-                   if_so(e.n % 16 != 0, {"has # channels, which 16 does not divide", {e.n}, "y"}),
-                   if_so(e.residual != nullptr, {"has no residual"}), if_so(e.frameBias != nullptr, {"has no frame bias"})});
+  return first_of(
+      {if_so(!p.codes, {"leaves codes"}), if_so(static_cast<DType>(e.yType) != operand_type(p), {"leaves codes of the type of x"}),
+       if_so(!aligned, {"is not 16-byte aligned", {}, "y"}), if_so(e.n % 16 != 0, {"has # channels, which 16 does not divide", {e.n}, "y"}),
+       if_so(e.residual != nullptr, {"has no residual"}), if_so(e.frameBias != nullptr, {"has no frame bias"})});
 }
 
 /** Why the epilogue of a tile cannot do the problem's. */
