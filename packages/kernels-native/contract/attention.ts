@@ -6,11 +6,16 @@ const overTime = eq(attr("axis"), 1);
 const overSpace = eq(attr("axis"), 0);
 const frameOfGrid = mul(attr("grid", 0), attr("grid", 1));
 
-/** The attributes that say which keys a query of attention sees, and how scores are scaled. */
-export const attentionAttrs = {
+/** The attributes that say what attention is over, and how scores are scaled. */
+export const attentionHeadAttrs = {
   axis: oneOf("AttentionAxis", ["space", "time"], "what a sequence runs over", "space"),
   heads: int("number of heads; E is a multiple", { min: 1, max: 4096 }),
   scale: float("factor of the scores, usually 1/sqrt(head dimension)"),
+};
+
+/** The same with those that say which keys a query sees. */
+export const attentionAttrs = {
+  ...attentionHeadAttrs,
   causal: bool("row r sees keys 0..r of its sequence, aligned top-left"),
   window: ints(
     "a query sees keys that lie less than so many frames, rows and columns away in its sequence; 0: however many",
@@ -67,8 +72,8 @@ export const attentionMasks = {
 /** Numbers of queries Q and of keys K along the axis. */
 export const attentionLengths = { Q: choose(overTime, "F", "S"), K: choose(overTime, "Fk", "L") };
 
-/** What must hold beyond the shapes of {@link attentionOperands} and {@link attentionMasks}. */
-export const attentionRules: readonly Rule[] = [
+/** What must hold beyond the shapes of queries, keys and values. */
+export const attentionShapeRules: readonly Rule[] = [
   { where: "heads", test: eq(mod("E", attr("heads")), 0), expected: "a divisor of the channels", got: attr("heads") },
   {
     where: "k",
@@ -77,6 +82,11 @@ export const attentionRules: readonly Rule[] = [
     got: "Fk",
   },
   { where: "k", test: or(overSpace, eq("L", "S")), expected: "as many tokens as q over time", got: "L" },
+];
+
+/** The same with {@link attentionMasks}. */
+export const attentionRules: readonly Rule[] = [
+  ...attentionShapeRules,
   {
     where: "cuQ",
     test: eq(present("cuQ"), present("cuK")),

@@ -3,6 +3,7 @@ import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
 import attentionBackward from "./attention_backward/attention_backward.reference";
+import attentionF8 from "./attention_f8/attention_f8.reference";
 import attentionQ8 from "./attention_q8/attention_q8.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
@@ -46,6 +47,7 @@ export * from "../contract/reference";
 export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
   attention_backward: attentionBackward,
+  attention_f8: attentionF8,
   attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv: conv,

@@ -32,7 +32,7 @@ testWrongArguments(tensor, [
   },
   {
     reason: "Of a call's arguments they look at optional ones alone.",
-    names: ["hasAttentionQ8", "hasConvQ8", "hasLinearQ8"],
+    names: ["hasAttentionF8", "hasAttentionQ8", "hasConvQ8", "hasLinearQ8"],
     given: ["{}"],
   },
   { reason: "It may be called for no way to record.", names: ["withWaitingGroupNorms"], given: ["nothing"] },

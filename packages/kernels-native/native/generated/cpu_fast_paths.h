@@ -5,6 +5,7 @@
 #define VD_FOR_EACH_CPU_FAST_PATH(X) \
   X(attention, AttentionArgs) \
   X(attention_backward, AttentionBackwardArgs) \
+  X(attention_f8, AttentionF8Args) \
   X(attention_q8, AttentionQ8Args) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \

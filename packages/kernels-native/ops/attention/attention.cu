@@ -1,16 +1,16 @@
 // attention on every architecture: o = softmax(scale · q · kᵀ + mask) · v per head.
 //
 // attention_mma.cuh: flash tiles on tensor cores, 16-bit types, any request but windows (attention_local.cu).
-// attention_time.cuh: short sequences over frames in one warp's registers, 16-bit types, head dim 64.
+// device/attention_time.cuh: short sequences over frames in one warp's registers, 16-bit types, head dim 64.
 // attention_few.cuh: a few frames in one thread's registers, 16-bit types, any head.
 // attention_plain.cuh: float32 products; whatever is left. (Hopper: attention*.sm90.cu; float32: attention_tf32.cu.)
 // Measured: docs/kernels/attention.md.
 // Symbols: attention_mma_<dtype>_d<dim>, attention_time_<dtype>_f<frames>, attention_few_<dtype>, attention_plain_<dtype>_d<dim>.
+#include "../../device/attention_time.cuh"
 #include "../../device/kernel.cuh"
 #include "attention_few.cuh"
 #include "attention_mma.cuh"
 #include "attention_plain.cuh"
-#include "attention_time.cuh"
 
 using namespace vd::device;
 

@@ -3,7 +3,7 @@
 //   attention_q8_codes   a block for each operand, frame and head: largest magnitude, then codes, rows or transposed through shared
 //                        memory
 //   attention_q8_plain   a warp for each query of a head: 32 keys at a time, a key a lane for the scores, channels over the lanes for
-//                        the values
+//                        the values; over time where all heads have one scale
 #include "../../device/elementwise.cuh"
 #include "../../device/ptx/math.cuh"
 #include "../../device/quantized.cuh"
@@ -105,6 +105,24 @@ __device__ __forceinline__ float number_of(uint8_t code, int isInt8) {
   return to_float(v);
 }
 
+/** The keys of a query. */
+struct PlainKeys {
+  int64_t first, step;  // rows of k
+  int64_t frame;        // over space
+  int count;
+
+  __device__ __forceinline__ PlainKeys(const AttentionQ8Params& p, int64_t queryRow, int64_t queryFrame) {
+    const int64_t clip = queryFrame / p.frames;
+    frame = p.overTime ? 0 : p.keyFrames == p.frames ? queryFrame : clip;
+    first = p.overTime ? clip * p.keyFrames * p.seqK + queryRow % p.seqQ : frame * p.seqK;
+    step = p.overTime ? p.seqK : 1;
+    count = p.overTime ? p.keyFrames : p.seqK;
+  }
+  __device__ __forceinline__ int64_t row(int key) const { return first + key * step; }
+  /** Where the scale of a head's keys, and of its values, lies. */
+  __device__ __forceinline__ int64_t scale(const AttentionQ8Params& p, int head) const { return (frame * p.heads + head) * p.scaleStride; }
+};
+
 /** Channels beyond 32 · kParts are left to further blocks in y. */
 template <int kParts> __device__ __forceinline__ void attention_plain(const AttentionQ8Params& p) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
@@ -112,16 +130,15 @@ template <int kParts> __device__ __forceinline__ void attention_plain(const Atte
   const int head = static_cast<int>(item % p.heads);
   const int64_t row = item / p.heads, frame = row / p.seqQ;
   if (frame >= p.numTiles) return;  // frames of all clips
-  const int64_t keyFrame = p.keyFrames == p.frames ? frame : frame / p.frames;
-  const int64_t channels = static_cast<int64_t>(p.heads) * p.dim;
-  const uint8_t* q = p.qCodes + row * channels + head * p.dim;
-  const float scale = p.scale * p.qScales[frame * p.heads + head] * p.kScales[keyFrame * p.heads + head];
+  const PlainKeys keys(p, row, frame);
+  const uint8_t* q = p.qCodes + row * p.qPitch + head * p.dim;
+  const float scale = p.scale * p.qScales[(frame * p.heads + head) * p.scaleStride] * p.kScales[keys.scale(p, head)];
   float out[kParts] = {}, maximum = -INFINITY, total = 0.0f;
-  for (int key0 = 0; key0 < p.seqK; key0 += 32) {
+  for (int key0 = 0; key0 < keys.count; key0 += 32) {
     const int key = key0 + lane;
     float score = -INFINITY;
-    if (key < p.seqK) {
-      const uint8_t* k = p.kCodes + (keyFrame * p.seqK + key) * channels + head * p.dim;
+    if (key < keys.count) {
+      const uint8_t* k = p.kCodes + keys.row(key) * p.kPitch + head * p.dim;
       float dot = 0.0f;
       for (int d = 0; d < p.dim; ++d) dot = fmaf(number_of(q[d], p.isInt8), number_of(k[d], p.isInt8), dot);
       score = dot * scale;
@@ -134,10 +151,10 @@ template <int kParts> __device__ __forceinline__ void attention_plain(const Atte
     total *= factor;
 #pragma unroll
     for (int i = 0; i < kParts; ++i) out[i] *= factor;
-    for (int j = 0; j < min(32, p.seqK - key0); ++j) {
+    for (int j = 0; j < min(32, keys.count - key0); ++j) {
       const float weight = __shfl_sync(0xffffffffu, power, j);
       total += weight;
-      const int64_t at = (keyFrame * p.seqK + key0 + j) * p.vPitch + head * p.dim;
+      const int64_t at = keys.row(key0 + j) * p.vPitch + head * p.dim;
 #pragma unroll
       for (int i = 0; i < kParts; ++i) {
         const int c = channel0 + 32 * i;
@@ -148,7 +165,7 @@ template <int kParts> __device__ __forceinline__ void attention_plain(const Atte
       }
     }
   }
-  const float factor = (p.vScales != nullptr ? p.vScales[keyFrame * p.heads + head] : 1.0f) / total;
+  const float factor = (p.vScales != nullptr ? p.vScales[keys.scale(p, head)] : 1.0f) / total;
 #pragma unroll
   for (int i = 0; i < kParts; ++i)
     if (channel0 + 32 * i < p.dim) store_any(p.y, p.xType, row * p.yPitch + head * p.dim + channel0 + 32 * i, out[i] * factor);

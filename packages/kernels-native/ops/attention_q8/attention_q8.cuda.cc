@@ -1,9 +1,8 @@
 #include "../../native/generated/op_planners.h"
 
 #include <algorithm>
-#include <initializer_list>
 
-#include "attention_q8_params.h"
+#include "../../native/cuda/planning/attention_q8.h"
 
 namespace vd {
 
@@ -11,7 +10,6 @@ namespace {
 
 using namespace device;
 
-constexpr float kLog2e = 1.4426950408889634f;
 constexpr uint64_t kAlignment = 256;
 
 /** Where the codes and scales of q, k and v lie in the workspace. */
@@ -78,19 +76,12 @@ cuda::Launch codes_launch(const AttentionQ8Args& a, bool transposed, Places& pla
   return launch;
 }
 
+/** The parameters, but the addresses of codes and scales. */
 AttentionQ8Params make_params(const AttentionQ8Args& a) {
-  AttentionQ8Params p{};
-  p.y = a.y.data;
-  p.yPitch = a.y.pitch;
-  p.heads = static_cast<int32_t>(a.heads);
-  p.dim = static_cast<int32_t>(a.q.channels() / a.heads);
-  p.seqQ = static_cast<int32_t>(a.q.dim(2));
-  p.seqK = static_cast<int32_t>(a.k.dim(2));
-  p.frames = static_cast<int32_t>(a.q.dim(1));
-  p.keyFrames = static_cast<int32_t>(a.k.dim(1));
+  AttentionQ8Params p = cuda::attention_q8_params(a.q, a.k, a.y, a.heads, a.scale);
   p.isInt8 = a.scores == AttentionScores::i8;
-  p.xType = static_cast<int32_t>(a.q.dtype);
-  p.scale = a.scale * kLog2e;
+  p.scaleStride = 1;
+  p.qPitch = p.kPitch = a.q.channels();
   return p;
 }
 
@@ -100,28 +91,9 @@ void add_scales(cuda::Launch& launch, const Places& places, bool values) {
   if (values) launch.relocations.push_back({offsetof(AttentionQ8Params, vScales), cuda::Address::workspace(places.scales[2])});
 }
 
-/** A map of bytes in the workspace. box: channels or keys, and rows. */
-cuda::TensorMapRequest codes_map(uint32_t offset, uint64_t place, std::initializer_list<uint64_t> dims, uint32_t width, uint32_t rows) {
-  cuda::TensorMapRequest map;
-  map.paramOffset = offset;
-  map.base = cuda::Address::workspace(place);
-  map.dtype = DType::u8;
-  map.rank = 4;
-  std::copy(dims.begin(), dims.end(), map.dims);
-  uint64_t stride = 1;
-  for (int i = 0; i < 3; ++i) map.strideBytes[i] = stride *= map.dims[i];
-  map.box[0] = width;
-  map.box[1] = rows;
-  map.swizzleBytes = static_cast<int>(width);
-  return map;
-}
-
 cuda::Reason sm90_reason(const AttentionQ8Args& a, const cuda::DeviceInfo& device) {
-  const int64_t dim = a.q.channels() / a.heads;
-  return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(dim != 64, {"is for heads of 64, the row has heads of #", {dim}}),
-                         cuda::if_so(a.values == AttentionValues::full, {"rounds values, too"}),
-                         cuda::if_so(!cuda::is_16_bit(a.y.dtype), {"is not of a 16-bit float type", {}, "y"}),
-                         cuda::access_reason(a.y, "y", 8, true), cuda::if_so(!(a.scale > 0), {"needs a positive scale"})});
+  return cuda::first_of({cuda::attention_q8_sm90_reason(a.y, a.heads, a.scale, device),
+                         cuda::if_so(a.values == AttentionValues::full, {"rounds values, too"})});
 }
 
 cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& device) {
@@ -129,33 +101,17 @@ cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& dev
   cuda::Variant variant;
   variant.name = "sm90_d64";
   variant.launches.push_back(codes_launch(a, true, places));
-  AttentionQ8Params p = make_params(a);
-  const int64_t frames = a.q.dim(0) * a.q.dim(1), keyFrames = a.k.dim(0) * a.k.dim(1);
-  const int queries = q8_queries(p.isInt8);
-  p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, queries));
-  p.numTiles = static_cast<int32_t>(p.numQTiles * a.heads * frames);
-  cuda::Launch launch;
-  launch.symbol = std::string("attention_q8_sm90_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
-  launch.block = static_cast<uint32_t>(queries / 64 + 1) * 128;
-  launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
-  launch.sharedBytes = 2 * queries * 64 + 4 * (kQ8Keys * 64 + 72 * kQ8Keys) + 1024;  // two of Q; four of K and of V with ones
-  launch.set_params(p);
-  const auto channels = static_cast<uint64_t>(a.q.channels());
-  const uint64_t padded = cuda::round_up(p.seqK, kQ8Keys);
-  launch.maps.push_back(codes_map(offsetof(AttentionQ8Params, q), places.codes[0],
-                                  {channels, static_cast<uint64_t>(p.seqQ), static_cast<uint64_t>(frames), 1}, 64,
-                                  static_cast<uint32_t>(queries)));
-  launch.maps.push_back(codes_map(offsetof(AttentionQ8Params, k), places.codes[1],
-                                  {channels, static_cast<uint64_t>(p.seqK), static_cast<uint64_t>(keyFrames), 1}, 64, kQ8Keys));
-  launch.maps.push_back(
-      codes_map(offsetof(AttentionQ8Params, v), places.codes[2], {padded, static_cast<uint64_t>(keyFrames) * channels, 1, 1}, kQ8Keys, 64));
+  const auto codes = [&](const Tensor& x, int side) -> cuda::AttentionCodes {
+    return {cuda::Address::workspace(places.codes[side]), x.dim(0) * x.dim(1), x.dim(2), x.channels(), x.channels()};
+  };
+  cuda::Launch launch = cuda::attention_q8_sm90_launch(make_params(a), codes(a.q, 0), codes(a.k, 1),
+                                                       cuda::Address::workspace(places.codes[2]), a.y.dtype, device);
   add_scales(launch, places, true);
   variant.launches.push_back(std::move(launch));
   variant.workspaceBytes = places.bytes;
   return variant;
 }
 
-/** A warp for each query of a head; 128 channels to a block. */
 cuda::Variant plain_variant(const AttentionQ8Args& a) {
   Places places;
   cuda::Variant variant;
@@ -163,15 +119,9 @@ cuda::Variant plain_variant(const AttentionQ8Args& a) {
   variant.launches.push_back(codes_launch(a, false, places));
   AttentionQ8Params p = make_params(a);
   const bool full = a.values == AttentionValues::full;
-  p.numTiles = static_cast<int32_t>(a.q.dim(0) * a.q.dim(1));
   p.vPitch = full ? a.v.pitch : a.v.channels();
   p.vRows = full ? a.v.data : nullptr;
-  cuda::Launch launch;
-  launch.symbol = "attention_q8_plain";
-  launch.block = 256;
-  launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(a.q.pixels() * a.heads, 8));
-  launch.grid[1] = static_cast<uint32_t>(cuda::ceil_div(p.dim, 128));
-  launch.set_params(p);
+  cuda::Launch launch = cuda::attention_q8_plain_launch(p, a.q.pixels());
   launch.relocations.push_back({offsetof(AttentionQ8Params, qCodes), cuda::Address::workspace(places.codes[0])});
   launch.relocations.push_back({offsetof(AttentionQ8Params, kCodes), cuda::Address::workspace(places.codes[1])});
   if (!full) launch.relocations.push_back({offsetof(AttentionQ8Params, vRows), cuda::Address::workspace(places.codes[2])});

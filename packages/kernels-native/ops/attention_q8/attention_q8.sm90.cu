@@ -12,6 +12,7 @@
 //     product with ones, is that of the rounded ones.
 //   - Outputs of four blocks are added up in float32 (tensor cores keep about 14 bits of a sum).
 // Symbols: attention_q8_sm90_<type of q and k>_<dtype>.
+#include "../../device/attention_q8.h"
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
 #include "../../device/ptx/math.cuh"
@@ -23,7 +24,6 @@
 #include "../../device/ptx/wgmma.cuh"
 #include "../../device/quantized.cuh"
 #include "../../device/ring_sm90.cuh"
-#include "attention_q8_params.h"
 
 using namespace vd::device;
 
@@ -233,7 +233,7 @@ __device__ __forceinline__ void add_part(float (&out)[kOutputs], const float (&p
 template <class T>
 __device__ __forceinline__ void store_tile(const AttentionQ8Params& p, const TileIndex& t, const float (&out)[kOutputs], int rowInTile) {
   const int lane = threadIdx.x & 3;
-  const float valueScale = __ldg(p.vScales + t.keyFrame * p.heads + t.head);
+  const float valueScale = __ldg(p.vScales + (t.keyFrame * p.heads + t.head) * p.scaleStride);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float factor = valueScale / out[32 + 2 * r];  // NaN where a score was: its row has no codes but 0
@@ -261,7 +261,8 @@ template <class Q, class T> __device__ __forceinline__ void consume(const Attent
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
   for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
     const TileIndex t = tile_index<Q>(p, tile);
-    const float scale = p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
+    const float scale = p.scale * __ldg(p.qScales + (t.frame * p.heads + t.head) * p.scaleStride) *
+                        __ldg(p.kScales + (t.keyFrame * p.heads + t.head) * p.scaleStride);
     const float factor = scale * (1 / kRange);
     const uint32_t queries = s.q + q.stage * Roles<Q>::kQBytes + group * 64 * 64;
     Sums<Q> sums;

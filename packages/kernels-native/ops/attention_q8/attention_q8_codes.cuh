@@ -1,8 +1,8 @@
 // What the kernels that make codes and scales of attention_q8 share.
 #pragma once
+#include "../../device/attention_q8.h"
 #include "../../device/kernel.cuh"
 #include "../../device/quantized.cuh"
-#include "attention_q8_params.h"
 
 namespace vd::device {
 

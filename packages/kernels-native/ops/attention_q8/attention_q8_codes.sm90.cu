@@ -1,6 +1,7 @@
 // Codes and scales of attention_q8's operands on Hopper, heads of 64 channels of 16-bit types: a cluster of blocks holds one head of one
 // frame in registers, so that it is read once for the largest magnitude and for the codes.
-// Symbols: attention_q8_codes_held_<dtype>.
+// Codes that are there, of attention_f8: those of values change their order.
+// Symbols: attention_q8_codes_held_<dtype>, attention_q8_values.
 #include "../../device/ptx/cluster.cuh"
 #include "../../device/ptx/mbarrier.cuh"
 #include "attention_q8_codes.cuh"
@@ -125,7 +126,43 @@ template <class T> __device__ __forceinline__ void codes_held(const AttentionCod
   ptx::cluster_wait();
 }
 
+constexpr int kValuesThreads = 256;
+
+/** A block takes 128 rows of a head. Four rows whose probabilities lie beside each other in registers, see place_of, and four channels are
+ *  a thread's at a time, whose bytes change places there. */
+__device__ __forceinline__ void reordered_values(const AttentionValuesParams& p) {
+  __shared__ uint32_t tile[64][kQ8Keys / 4 + 1];
+  const int tiles = p.paddedRows / kQ8Keys, from = static_cast<int>(blockIdx.x) % tiles * kQ8Keys;
+  const int item = static_cast<int>(blockIdx.x) / tiles, frame = item / p.heads, head = item % p.heads;
+  const uint8_t* v = p.v + static_cast<int64_t>(frame) * p.rows * p.pitch + head * 64;
+#pragma unroll
+  for (int i = threadIdx.x; i < 16 * kQ8Keys / 4; i += kValuesThreads) {
+    const int channel = i % 16 * 4, quad = i / 16, row0 = from + quad / 4 * 16 + quad % 4 * 2;
+    uint32_t rows[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int row = row0 + (j & 1) + (j >> 1) * 8;
+      rows[j] = row < p.rows ? __ldg(reinterpret_cast<const uint32_t*>(v + row * p.pitch + channel)) : 0;
+    }
+    const uint32_t low[2] = {__byte_perm(rows[0], rows[1], 0x5140), __byte_perm(rows[2], rows[3], 0x5140)};
+    const uint32_t high[2] = {__byte_perm(rows[0], rows[1], 0x7362), __byte_perm(rows[2], rows[3], 0x7362)};
+    tile[channel][quad] = __byte_perm(low[0], low[1], 0x5410);
+    tile[channel + 1][quad] = __byte_perm(low[0], low[1], 0x7632);
+    tile[channel + 2][quad] = __byte_perm(high[0], high[1], 0x5410);
+    tile[channel + 3][quad] = __byte_perm(high[0], high[1], 0x7632);
+  }
+  __syncthreads();
+  uint8_t* codes = p.codes + static_cast<int64_t>(item) * 64 * p.paddedRows + from;
+#pragma unroll
+  for (int i = threadIdx.x; i < 64 * kQ8Keys / 16; i += kValuesThreads) {
+    const int channel = i / (kQ8Keys / 16), chunk = i % (kQ8Keys / 16);
+    const uint32_t* at = &tile[channel][chunk * 4];
+    *reinterpret_cast<uint4*>(codes + static_cast<int64_t>(channel) * p.paddedRows + chunk * 16) = make_uint4(at[0], at[1], at[2], at[3]);
+  }
+}
+
 }  // namespace
 
+VD_KERNEL(attention_q8_values, AttentionValuesParams, kValuesThreads, 4, reordered_values)
 VD_KERNEL(attention_q8_codes_held_f16, AttentionCodesParams, kQ8HeldThreads, 1, codes_held<__half>)
 VD_KERNEL(attention_q8_codes_held_bf16, AttentionCodesParams, kQ8HeldThreads, 1, codes_held<__nv_bfloat16>)

@@ -15,10 +15,12 @@ import {
   type LinearOptions,
   layerNormScale,
   normScale,
+  projectionScale,
   type Quantized,
   type QuantizedType,
   type QuantizedWeights,
   type RecordCall,
+  recordAttentionF8,
   recordAttentionQ8,
   recordConvQ8,
   recordLinearQ8,
@@ -108,9 +110,9 @@ export class EightBitRecorder {
 
   /** Records a call in its place, or keeps it until one that reads it, waits too or may write what it reads. Returns its first result. */
   add(op: OpId, call: CallOptions): Tensor {
-    const { x } = call as { x?: Tensor };
-    const result = waitingResult(op, call);
-    const isRead = this.waiting !== undefined && this.waiting.result.storage === x?.storage;
+    const { x, q } = call as { x?: Tensor; q?: Tensor };
+    const result = waitingResult(op, call) ?? this.projectionResult(op, call);
+    const isRead = this.waiting !== undefined && this.waiting.result.storage === (x ?? q)?.storage;
     if (isRead) this.waiting = undefined;
     else if (result || call.out || call.outputs) this.finish();
     if (!result) return this.noted(op, call, this.emit(op, call));
@@ -136,6 +138,7 @@ export class EightBitRecorder {
     const kind = this.kinds.of(op, call, {
       areCodesPassed: isLinear && this.comesInCodes(call as LinearOptions),
       isNormInside: isLinear && !behind && this.normInside(call as LinearOptions) !== undefined,
+      areOperandsCodes: op === "attention" && this.projectionOf(call as AttentionOptions) !== undefined,
     });
     const type = kind ? this.typeOf(kind, call.name!) : "full";
     if (kind && type !== "full") return this.emitInEightBits(kind, type, call, behind);
@@ -175,15 +178,62 @@ export class EightBitRecorder {
 
   private emitInEightBits(kind: LayerKind, dtype: QuantizedType, call: CallOptions, behind: Fold | undefined): Tensor {
     const { record } = this;
+    if (kind === "attention") return this.attentionInEightBits(call as AttentionOptions, dtype);
     const { x: _, ...others } = call as CallOptions & { x: Tensor };
-    for (const operand of Object.values(kind === "attention" ? call : others).filter(isTensor))
-      this.writeProducer(operand);
-    if (kind === "attention") return recordAttentionQ8(record, call as AttentionOptions, dtype);
+    for (const operand of Object.values(others).filter(isTensor)) this.writeProducer(operand);
     const norm = kind === "normLinear" && !behind && this.normInside(call as LinearOptions);
     if (norm) return this.withNormInside(call as LinearOptions, norm);
     const { layer, codes, weights } = this.operandsOf(kind, dtype, call as LinearOptions & ConvOptions, behind);
     if (kind === "temporalConv" || kind === "spatialConv") return recordConvQ8(record, layer, codes, weights);
     return recordLinearQ8(record, layer, codes, weights);
+  }
+
+  /** Attention over codes that the layer before leaves, or that rounds what it reads. */
+  private attentionInEightBits(call: AttentionOptions, dtype: QuantizedType): Tensor {
+    const projection = dtype === "f8e4m3" ? this.projectionOf(call) : undefined;
+    if (projection) return recordAttentionF8(this.record, call, this.codesOfProjection(projection));
+    for (const operand of [call.q, call.k, call.v]) this.writeProducer(operand);
+    return recordAttentionQ8(this.record, call, dtype);
+  }
+
+  /** The result of a layer that may leave queries, keys and values in float8: one behind a norm, without a gate. Undefined for others. */
+  private projectionResult(op: OpId, call: CallOptions): Tensor | undefined {
+    const { x, weight, act, residual, out } = call as LinearOptions;
+    if (op !== "linear" || act || residual || out || this.model.codesFrom === "passes") return undefined;
+    const norm = this.producers.get(x.storage);
+    if (norm?.op !== "layer_norm" || !(norm.call as LayerNormOptions).weight) return undefined;
+    const isFloat8 = this.typeOf("normLinear", call.name!) === "f8e4m3";
+    return isFloat8 ? emptyTensor([...x.dims.slice(0, -1), weight.dims[0]!], x.dtype) : undefined;
+  }
+
+  /** The layer whose result has an attention's queries, keys and values, where it still waits and can leave them in float8. */
+  private projectionOf({ q, k, v }: AttentionOptions): Producer | undefined {
+    const producer = this.producers.get(q.storage);
+    const isWhole = [k, v].every(({ storage }) => storage === q.storage);
+    if (!isWhole || producer?.op !== "linear" || producer.isWritten || isGated((producer.call as LinearOptions).act))
+      return undefined;
+    return this.kindOfCodes(producer.call as LinearOptions) === "normLinear" ? producer : undefined;
+  }
+
+  /** The kind of a layer, given that what it leaves are codes. */
+  private kindOfCodes(linear: LinearOptions): LayerKind | undefined {
+    return this.kinds.of("linear", linear, { areCodesPassed: true, isNormInside: false, areOperandsCodes: false });
+  }
+
+  private codesOfProjection({ call, result }: Producer): Quantized {
+    const linear = call as LinearOptions & ConvOptions;
+    const { weight, bias } = linear;
+    const { weight: normWeight, bias: normBias } = this.producers.get(linear.x.storage)!.call as LayerNormOptions;
+    const yScale = projectionScale({ normWeight: normWeight!, normBias, weight, bias });
+    const norm = this.normInside(linear);
+    if (norm) {
+      this.writeProducer(norm.x);
+      const weights = this.model.weights.of(weight, { dtype: "f8e4m3" }, "tensor");
+      return recordNormedLinearQ8Codes(this.record, linear, norm, weights, yScale);
+    }
+    const { layer, codes, weights } = this.operandsOf("normLinear", "f8e4m3", linear, undefined, true);
+    const source = { ...layer, x: { ...linear.x, dtype: result.dtype } };
+    return recordLinearQ8Codes(this.record, source, codes, weights, yScale);
   }
 
   private withNormInside(linear: LinearOptions, norm: ScaledLayerNorm): Tensor {
@@ -198,6 +248,7 @@ export class EightBitRecorder {
     dtype: QuantizedType,
     call: LinearOptions & ConvOptions,
     behind: Fold | undefined,
+    leavesCodes = isGated(call.act),
   ) {
     const { model } = this;
     const own = this.isFoldable(call.x) ? model.smoothing.foldOf(call.name!, dtype) : undefined;
@@ -205,15 +256,16 @@ export class EightBitRecorder {
     const name = `${call.name}.quantize`;
     const codes = this.codesOf(call.x, { name, dtype, fold: own, ...this.scaleOf(kind, call.name!, dtype) });
     const rounding = { dtype, change: model.smoothing.weight(own, behind) };
-    const weights = model.weights.of(call.weight, rounding, this.sharesScales(codes, dtype, call) ? "tensor" : "row");
+    const isShared = leavesCodes && this.sharesScales(codes, dtype);
+    const weights = model.weights.of(call.weight, rounding, isShared ? "tensor" : "row");
     const bias = behind && call.bias ? changedWeight(call.bias, model.smoothing.rows(behind)) : call.bias;
     return { layer: { ...call, bias }, codes, weights };
   }
 
-  /** Whether the rows of a layer's weight have one scale: of float8, which loses nothing by it, where a gated layer then multiplies all sums
-   *  with one number. Others have their columns' scales for nothing. */
-  private sharesScales({ scales }: Quantized, dtype: QuantizedType, { act }: LinearOptions): boolean {
-    return isGated(act) && dtype === "f8e4m3" && scales.dims.every((size) => size === 1);
+  /** Whether the rows of the weight of a layer that leaves codes have one scale: of float8, which loses nothing by it; the layer then
+   *  multiplies all sums with one number. Others have their columns' scales for nothing. */
+  private sharesScales({ scales }: Quantized, dtype: QuantizedType): boolean {
+    return dtype === "f8e4m3" && scales.dims.every((size) => size === 1);
   }
 
   /** Which scales a layer's input has: those of tokens where a norm gives them, else a known one of the tensor; found at run time without. */
@@ -285,8 +337,7 @@ export class EightBitRecorder {
 
   /** Whether a gated layer, given what it leaves are codes, is one behind a norm in 8 bits of that type. */
   private isGatedIn(dtype: QuantizedType, gated: LinearOptions): boolean {
-    const kind = this.kinds.of("linear", gated, { areCodesPassed: true, isNormInside: false });
-    return kind === "normLinear" && this.typeOf(kind, gated.name!) === dtype;
+    return isGated(gated.act) && this.kindOfCodes(gated) === "normLinear" && this.typeOf("normLinear", gated.name!) === dtype;
   }
 
   /** The scale of floats that follows from the weights; undefined where those are smoothed or the norm has none. */

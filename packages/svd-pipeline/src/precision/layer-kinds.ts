@@ -4,6 +4,7 @@ import {
   type CallOptions,
   type ConvOptions,
   gainsByWinograd,
+  hasAttentionF8,
   hasAttentionQ8,
   hasConvQ8,
   hasLinearQ8,
@@ -21,7 +22,7 @@ import type { LayerPrecision } from "../options/choices";
  * - `projection`: other linear layers over all pixels: behind attention, into and out of transformers, skip connections;
  * - `temporalConv`: convolutions over frames alone;
  * - `spatialConv`: convolutions over height and width;
- * - `attention`: attention of a frame's tokens to each other. */
+ * - `attention`: attention of a frame's tokens to each other, and of a token's frames where queries, keys and values come in float8. */
 export type LayerKind = "normLinear" | "gatedLinear" | "projection" | "temporalConv" | "spatialConv" | "attention";
 
 /** In which type layers are computed: in 8 bits, or `full`, in the type of the activations. */
@@ -70,6 +71,8 @@ export const LEAST_SPATIAL_CHANNELS = 320;
 export const LEAST_ATTENTION_TOKENS = 2048;
 /** The only width of heads that there are kernels for. */
 const ATTENTION_HEAD = 64;
+/** Most frames that the kernel for attention over them keeps in registers. */
+const MOST_ATTENTION_FRAMES = 32;
 
 /** What made a tensor. */
 interface Origin {
@@ -93,6 +96,9 @@ interface LayerPlace {
   areCodesPassed: boolean;
   /** Whether the norm in front is part of the layer, so that codes of its tokens never lie in memory: then queries, keys and values gain, too. */
   isNormInside: boolean;
+  /** Whether the layer that leaves queries, keys and values can leave them in float8: then attention over frames gains, too, which else takes
+   *  as long as they take to be read. */
+  areOperandsCodes: boolean;
 }
 
 function linearKind(
@@ -110,10 +116,14 @@ function linearKind(
   return isLarge && results < LEAST_OF_MANY_ROWS.gatedLinear ? undefined : "gatedLinear";
 }
 
-function attentionKind(call: AttentionOptions): LayerKind | undefined {
-  const [tokens, channels] = [call.k.dims[2]!, call.k.dims[3]!];
-  const isSupported = hasAttentionQ8(call) && channels === ATTENTION_HEAD * call.heads;
-  return isSupported && tokens >= LEAST_ATTENTION_TOKENS ? "attention" : undefined;
+function attentionKind(call: AttentionOptions, { areOperandsCodes }: LayerPlace): LayerKind | undefined {
+  const [, frames, tokens, channels] = call.k.dims as [number, number, number, number];
+  if (channels !== ATTENTION_HEAD * call.heads) return undefined;
+  const gains =
+    call.axis === "time"
+      ? areOperandsCodes && hasAttentionF8(call) && frames <= MOST_ATTENTION_FRAMES
+      : hasAttentionQ8(call) && tokens >= LEAST_ATTENTION_TOKENS;
+  return gains ? "attention" : undefined;
 }
 
 /** Whether Winograd's transforms are for a convolution of one clip: of rows of guidance each is computed alike, also apart, and whatever the
@@ -143,6 +153,6 @@ export class LayerKinds {
     const origin = this.origins.get((call as { x?: Tensor }).x?.storage as Storage);
     if (op === "linear") return linearKind(call as LinearOptions, origin, place);
     if (op === "conv") return convKind(call as ConvOptions, origin);
-    return op === "attention" ? attentionKind(call as AttentionOptions) : undefined;
+    return op === "attention" ? attentionKind(call as AttentionOptions, place) : undefined;
   }
 }

@@ -4,6 +4,7 @@ import type { AttentionOptions, ConvOptions, LinearOptions } from "../graph-ops.
 import {
   type CallOptions,
   checkShape,
+  elementBytes,
   packedBytes,
   requireTensor,
   reshape,
@@ -247,4 +248,29 @@ export function recordAttentionQ8(record: RecordCall, call: AttentionOptions, sc
   requireOptions("recordAttentionQ8 call", call);
   const { name, q, k, v, heads, scale, out } = call;
   return record("attention_q8", { name, q, k, v, heads, scale, out, scores } as CallOptions);
+}
+
+/** True if there is a form of an attention that takes float8 codes of queries, keys and values: of every token or frame of a sequence with
+ *  every other. */
+export function hasAttentionF8(call: AttentionOptions): boolean {
+  requireOptions("hasAttentionF8", call);
+  return hasAttentionQ8({ ...call, axis: "space" });
+}
+
+/** Records an attention that {@link hasAttentionF8} over codes of what its q, k and v are ranges of the channels of. projection: the
+ *  codes, as {@link recordNormedLinearQ8Codes} leaves them with a scale of `projectionScale`. */
+export function recordAttentionF8(record: RecordCall, call: AttentionOptions, projection: Quantized): Tensor {
+  requireArgument("recordAttentionF8 record", record, FUNCTION);
+  requireOptions("recordAttentionF8 call", call);
+  requireFields("recordAttentionF8 projection", projection, { codes: TENSOR, scales: TENSOR });
+  const { name, axis, heads, scale } = call;
+  const { codes, scales } = projection;
+  const part = ({ dims, dtype, byteOffset }: Tensor): Tensor => ({
+    ...codes,
+    dims,
+    byteOffset: codes.byteOffset + byteOffset / elementBytes(dtype),
+  });
+  const operands = { q: part(call.q), k: part(call.k), v: part(call.v), qScale: scales, kScale: scales, vScale: scales };
+  const out = call.out ?? emptyTensor(call.q.dims, call.q.dtype);
+  return record("attention_f8", { name, axis, heads, scale, ...operands, out } as CallOptions);
 }

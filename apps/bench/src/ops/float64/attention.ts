@@ -98,10 +98,12 @@ export function sampleAttention(call: FullCall): SampledCall[] {
             at.map((i) => [i]),
           )
         : wholeOf(numbers));
+    const scaleOf = (name: string) => operands[name] && wholeOf(operands[name]);
     const small = {
       ...{ q: rows(operands.q!, queries.map(line.query)), k: rows(operands.k!, keys), v: rows(operands.v!, keys) },
       ...{ normQ: perRow(operands.normQ), normK: perRow(operands.normK) },
       ...{ rotaryQ: perRow(operands.rotaryQ, queries), rotaryK: perRow(operands.rotaryK) },
+      ...{ qScale: scaleOf("qScale"), kScale: scaleOf("kScale"), vScale: scaleOf("vScale") },
       mask: added,
     };
     const present = Object.entries(small).filter((entry): entry is [string, Plain] => entry[1] !== undefined);

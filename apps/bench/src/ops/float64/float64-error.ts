@@ -28,6 +28,7 @@ const SAMPLERS: Readonly<Partial<Record<OpId, Sampler>>> = {
   conv_q8_codes: { take: sampleConv, unrounded: "conv_q8", scale: "yScale" },
   conv_winograd: { take: sampleNormedConv },
   attention: { take: sampleAttention },
+  attention_f8: { take: sampleAttention },
   attention_q8: { take: sampleAttention, unrounded: "attention" },
   layer_norm: { take: sampleTokens },
   layer_norm_linear: { take: sampleLinear },

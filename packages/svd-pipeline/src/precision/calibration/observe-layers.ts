@@ -88,7 +88,7 @@ export function observedUnet(unet: Unet, found: Map<string, ObservedLayer>): Une
     g.rewriteCalls((op, call, record) => {
       if (isDone) return record(op, call);
       // A table serves every size of pictures, also those where a layer gains only with less rows.
-      const kind = kinds.of(op, call, { areCodesPassed: true, isNormInside: true });
+      const kind = kinds.of(op, call, { areCodesPassed: true, isNormInside: true, areOperandsCodes: false });
       if (kind && kind !== "attention" && isInSomePlan(kind)) {
         // Attention has no weights to smooth.
         const { name, x, weight } = call as LinearOptions & ConvOptions;

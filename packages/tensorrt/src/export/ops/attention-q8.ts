@@ -16,11 +16,27 @@ function roundedHeads(c: ExportContext, row: NamedRow, operand: "q" | "k" | "v",
   return c.regroup(c.narrowed(numbers), heads * width);
 }
 
+/** A row with the attributes of attention that it has no choice of. */
+const asAttention = (row: NamedRow): NamedRow => ({
+  ...row,
+  attrs: { axis: "space", causal: false, window: [0, 0, 0], grid: [1, 1], ...row.attrs },
+});
+
 /** Attention of operands that are rounded to 8 bits. Probabilities are not rounded, as in the definition. */
 export function attentionQ8(c: ExportContext, row: NamedRow): void {
-  const plain = { axis: "space", causal: false, window: [0, 0, 0], grid: [1, 1] };
-  const whole = { ...row, attrs: { ...plain, ...row.attrs } };
+  const whole = asAttention(row);
   const { scores, values } = row.attrs as { scores: string; values: string };
   const [q, k] = [roundedHeads(c, row, "q", scores), roundedHeads(c, row, "k", scores)];
   attend(c, whole, { q, k, v: roundedHeads(c, row, "v", values) }, layoutOf(whole));
+}
+
+/** Attention of float8 codes, each times its scale. */
+export function attentionF8(c: ExportContext, row: NamedRow): void {
+  const whole = asAttention(row);
+  const numbersOf = (operand: string) => {
+    const [codes, scale] = [row.inputs[operand]!, row.inputs[`${operand}Scale`]!];
+    const numbers = c.writer.node("Mul", [c.wideGrid(codes, row.name), c.wideGrid(scale, row.name)]);
+    return c.narrowed(c.regroup(numbers, codes.dims[3]!));
+  };
+  attend(c, whole, { q: numbersOf("q"), k: numbersOf("k"), v: numbersOf("v") }, layoutOf(whole));
 }

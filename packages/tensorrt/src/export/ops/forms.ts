@@ -109,6 +109,7 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     refuses: [REFUSALS.sightOfFreeSize, REFUSALS.packedFreeSize],
     note: "in float32 whatever the model's type",
   },
+  attention_f8: { nodes: ["MatMul", "Mul", "Softmax"], note: DEQUANTISED },
   attention_q8: {
     nodes: [
       "Abs",

@@ -2,7 +2,7 @@ import type { OpId } from "@vd/kernels-native";
 import type { ExportContext, NamedRow } from "../context";
 import { attention } from "./attention";
 import { attentionBackward } from "./attention-backward";
-import { attentionQ8 } from "./attention-q8";
+import { attentionF8, attentionQ8 } from "./attention-q8";
 import { conv, convQ8, convQ8Codes, normedConv, normedConvQ8 } from "./convolutions";
 import { copy, denoiseInput, framesOut, guide, pointwise, timestepEmbedding, tokenEmbed } from "./elements";
 import { elementwise } from "./elementwise";
@@ -21,6 +21,7 @@ export type Mapping = (context: ExportContext, row: NamedRow) => void;
 export const MAPPINGS: { [Op in OpId]?: Mapping | undefined } = {
   attention,
   attention_backward: attentionBackward,
+  attention_f8: attentionF8,
   attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv,

@@ -1,8 +1,8 @@
-// Parameters of the kernels of attention_q8, shared by host and device.
+// Parameters of the kernels for attention over 8-bit codes, shared by host and device.
 #pragma once
 #include <cstdint>
 
-#include "../../device/tensor_map.h"
+#include "tensor_map.h"
 
 namespace vd::device {
 
@@ -45,6 +45,14 @@ struct AttentionCodesParams {
   int32_t vector;       // eight channels of all sides may be loaded at once
 };
 
+/** Codes of values of heads of 64 channels, which change their order. */
+struct AttentionValuesParams {
+  const uint8_t* v;
+  uint8_t* codes;       // CodeOrder::transposed
+  int64_t pitch;
+  int32_t rows, paddedRows, heads;
+};
+
 struct AttentionQ8Params {
   TensorMap q, k, v;      // codes, on Hopper only
   const uint8_t* qCodes;  // the same by address, elsewhere
@@ -54,12 +62,14 @@ struct AttentionQ8Params {
   const float* kScales;
   const float* vScales;   // null where v is not rounded
   void* y;
-  int64_t yPitch, vPitch;
+  int64_t qPitch, kPitch, vPitch, yPitch;  // by address
   int32_t heads, dim, seqQ, seqK;
   int32_t frames;         // F of q
   int32_t keyFrames;      // F of k: 1 or frames
   int32_t numQTiles;      // per head and frame
   int32_t numTiles;
+  int32_t overTime;       // plain kernel only: a sequence is a token's frames, seqQ and seqK are tokens of a frame
+  int32_t scaleStride;    // 1: each head of each frame has a scale; 0: all have one
   int32_t isInt8;         // q and k
   int32_t xType;          // of v where it is not rounded, and of y
   float scale;            // of scores, times log2(e)

@@ -1,22 +1,34 @@
 // Attention over frames on mma.sync: a warp owns the frames of one pixel and head, and everything lives in registers.
 //
-// 16-bit types in aligned rows, head dim 64, up to kFrames keys; no masks, no log-sum-exp.
+// 16-bit types or float8 codes in aligned rows, head dim 64, up to kFrames keys; no masks, no log-sum-exp.
 #pragma once
-#include "../../device/attention_work.cuh"
-#include "../../device/kernel.cuh"
-#include "../../device/ptx/mma.cuh"
-#include "attention_params.h"
+#include "attention_work.cuh"
+#include "kernel.cuh"
+#include "ptx/mma.cuh"
+#include "quantized.cuh"
 
 namespace vd::device {
 
+/** Eight numbers, as pairs of the type of the products. */
+template <class T> __device__ __forceinline__ uint4 time_eight(const T* at) { return *reinterpret_cast<const uint4*>(at); }
+__device__ __forceinline__ uint4 time_eight(const __nv_fp8_e4m3* at) {
+  const uint2 codes = *reinterpret_cast<const uint2*>(at);
+  const auto pair = [](uint32_t two) {
+    const __half2 v = __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3);
+    return *reinterpret_cast<const uint32_t*>(&v);
+  };
+  return make_uint4(pair(codes.x & 0xffff), pair(codes.x >> 16), pair(codes.y & 0xffff), pair(codes.y >> 16));
+}
+
 /** Eight channels 8t.. and 32 + 8t.. (t: lane of the quad) of row `row`, zeros beyond the sequence. A permutation of
- *  the head's channels that is the same for q and k, so 16-byte loads feed the products directly. */
-template <class T> __device__ __forceinline__ void time_fragment(uint32_t (&r)[8], const T* base, int64_t stride, int row, int rows) {
+ *  the head's channels that is the same for q and k, so whole loads feed the products directly. */
+template <class Source>
+__device__ __forceinline__ void time_fragment(uint32_t (&r)[8], const Source* base, int64_t stride, int row, int rows) {
   uint4 a = make_uint4(0, 0, 0, 0), b = a;
   if (row < rows) {
-    const T* at = base + row * stride + (threadIdx.x & 3) * 8;
-    a = *reinterpret_cast<const uint4*>(at);
-    b = *reinterpret_cast<const uint4*>(at + 32);
+    const Source* at = base + row * stride + (threadIdx.x & 3) * 8;
+    a = time_eight(at);
+    b = time_eight(at + 32);
   }
   r[0] = a.x;
   r[1] = a.y;
@@ -28,8 +40,14 @@ template <class T> __device__ __forceinline__ void time_fragment(uint32_t (&r)[8
   r[7] = b.w;
 }
 
-/** One warp: attention over up to kFrames frames of one pixel and head, head dim 64. */
-template <class T, int kFrames> __device__ __forceinline__ void attention_time(const AttentionMmaParams& p) {
+/** What scores and results are multiplied with besides. */
+struct TimeScales {
+  float scores = 1.0f, values = 1.0f;
+};
+
+/** One warp: attention over up to kFrames frames of one pixel and head, head dim 64. T: of the products; Source: of q, k and v. */
+template <class T, int kFrames, class Source = T, class Result = T>
+__device__ __forceinline__ void attention_time(const AttentionMmaParams& p, const TimeScales& scales) {
   constexpr int kBlocks = kFrames / 8;
   const int lane = threadIdx.x & 31, g = lane / 4, t = lane & 3;
   const int64_t unit = static_cast<int64_t>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
@@ -37,16 +55,16 @@ template <class T, int kFrames> __device__ __forceinline__ void attention_time(c
   const int head = static_cast<int>(unit % p.heads);
   const int64_t pixel = unit / p.heads;
   const int frame = static_cast<int>(pixel % p.frames), batch = static_cast<int>(pixel / p.frames);
-  const T* q = static_cast<const T*>(p.q.data) + sequence_base(p.q, batch, frame, head, 64);
-  const T* k = static_cast<const T*>(p.k.data) + sequence_base(p.k, batch, frame, head, 64);
-  const T* v = static_cast<const T*>(p.v.data) + sequence_base(p.v, batch, frame, head, 64);
-  T* y = static_cast<T*>(const_cast<void*>(p.y.data)) + sequence_base(p.y, batch, frame, head, 64);
+  const Source* q = static_cast<const Source*>(p.q.data) + sequence_base(p.q, batch, frame, head, 64);
+  const Source* k = static_cast<const Source*>(p.k.data) + sequence_base(p.k, batch, frame, head, 64);
+  const Source* v = static_cast<const Source*>(p.v.data) + sequence_base(p.v, batch, frame, head, 64);
+  Result* y = static_cast<Result*>(const_cast<void*>(p.y.data)) + sequence_base(p.y, batch, frame, head, 64);
   uint32_t keys[kBlocks][8], values[kBlocks][8];
 #pragma unroll
   for (int n = 0; n < kBlocks; ++n) time_fragment(keys[n], k, p.k.row, 8 * n + g, p.seqK);
 #pragma unroll
   for (int n = 0; n < kBlocks; ++n) time_fragment(values[n], v, p.v.row, 8 * n + g, p.seqK);
-  const float scale = p.scale * kLog2e;
+  const float scale = p.scale * scales.scores * kLog2e;
 
 #pragma unroll 1
   for (int m = 0; m < (p.seqQ + 15) / 16; ++m) {
@@ -86,7 +104,7 @@ template <class T, int kFrames> __device__ __forceinline__ void attention_time(c
         }
       sum += __shfl_xor_sync(0xffffffffu, sum, 1);
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-      inverse[r] = 1.0f / sum;
+      inverse[r] = scales.values / sum;
     }
     // Value pair i of a row block, transposed, is the operand whose column n is channel 8 (n / 2) + 2 i + n % 2 (+ 32): so
     // lane t of the result holds channels 8t + 2i of its rows, and eight of them are one 16-byte store.
@@ -117,6 +135,11 @@ template <class T, int kFrames> __device__ __forceinline__ void attention_time(c
       }
     }
   }
+}
+
+/** The same of numbers. */
+template <class T, int kFrames> __device__ __forceinline__ void attention_time(const AttentionMmaParams& p) {
+  attention_time<T, kFrames>(p, TimeScales{});
 }
 
 }  // namespace vd::device
