@@ -1,7 +1,11 @@
 import { attentionHeadAttrs, attentionShapeRules, defineOp, FLOATS } from "../../contract/op-kit";
 
 const codeScale = (of: string) =>
-  ({ dims: [1, 1, 1, 1], dtype: ["f32"], doc: `what codes of ${of} stand for multiples of; finite and positive` }) as const;
+  ({
+    dims: [1, 1, 1, 1],
+    dtype: ["f32"],
+    doc: `what codes of ${of} stand for multiples of; finite and positive`,
+  }) as const;
 
 export default defineOp({
   id: "attention_f8",
@@ -10,10 +14,7 @@ export default defineOp({
     "that are known: for queries, keys and values that the layer before leaves as codes, where attention_q8 reads numbers and rounds them. " +
     "Over the tokens of a frame tensor cores add up scores in float16, which codes of q and k of at most 28 in size fit in heads of 64, and " +
     "round probabilities as attention_q8 does.",
-  formula: [
-    "score[i,j] = scale · qScale · kScale · q[i] · k[j]",
-    "y[i] = vScale · Σⱼ softmaxⱼ(score[i,j]) · v[j]",
-  ],
+  formula: ["score[i,j] = scale · qScale · kScale · q[i] · k[j]", "y[i] = vScale · Σⱼ softmaxⱼ(score[i,j]) · v[j]"],
   source: ["https://arxiv.org/abs/2205.14135", "https://arxiv.org/abs/2407.08608", "https://arxiv.org/abs/2209.05433"],
   inputs: {
     q: { dims: ["B", "F", "S", "E"], dtype: ["f8e4m3"], doc: "codes of queries, heads side by side" },

@@ -1,4 +1,13 @@
-import { dot, gather, mixed, type Plain, type PlainCall, type PlainResults, plain, sequencesOf } from "../../contract/reference";
+import {
+  dot,
+  gather,
+  mixed,
+  type Plain,
+  type PlainCall,
+  type PlainResults,
+  plain,
+  sequencesOf,
+} from "../../contract/reference";
 
 /** softmax(scale · q kᵀ) v of one head of one sequence. */
 function attend(q: Plain, k: Plain, v: Plain, scale: number): Plain {

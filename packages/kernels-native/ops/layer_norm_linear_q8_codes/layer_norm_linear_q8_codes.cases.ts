@@ -50,6 +50,15 @@ const shapes: Shape[] = [
   { name: "320 channels, one tile", x: [1, 1, 128, 320], rows: 128, more: bias(128) },
   { name: "320 channels, 5 tokens, 336 columns", x: [1, 1, 5, 320], rows: 672, more: bias(672) },
   { name: "320 channels, 330 tokens, 328 columns", x: [1, 3, 110, 320], rows: 656, more: bias(656) },
+  { name: "320 channels, no activation, 208 columns", x: [1, 1, 40, 320], rows: 208, act: "none", more: bias(208) },
+  { name: "320 channels, no activation, 960 columns", x: [1, 2, 165, 320], rows: 960, act: "none" },
+  {
+    name: "320 channels, no activation, several tiles",
+    x: [1, 1, 34000, 320],
+    rows: 400,
+    act: "none",
+    more: bias(400),
+  },
   { name: "320 channels, swiglu", x: [1, 1, 257, 320], rows: 656, act: "swiglu", more: bias(656) },
   { name: "320 channels, more tokens than blocks take at once", x: [2, 1, 17000, 320], rows: 128 },
   { name: "320 channels, scales of rows", x: [1, 1, 70, 320], rows: 160, weightScale: [160, 1], more: bias(160) },
@@ -107,5 +116,6 @@ export default defineCases(layerNormLinearQ8Codes, {
       ...{ name: "svd-xt.unet.down0.attn0.spatial.norm3.ff.gate", x: [2, 25, 9216, 320], rows: 2560 },
       more: bias(2560),
     }),
+    layer({ name: "svd-xt.unet.down0.attn0.spatial.qkv", x: [2, 25, 9216, 320], rows: 960, act: "none" }),
   ],
 });

@@ -91,6 +91,16 @@ const shapes: Shape[] = [
     weightScale: [1, 1],
     more: bias(1504),
   },
+  {
+    name: "no activation, one scale for all, several tiles for each block of threads",
+    x: [1, 1, 6000, 64],
+    rows: 1504,
+    act: "none",
+    xScale: [1, 1, 1, 1],
+    weightScale: [1, 1],
+    yScale: 0.1,
+    more: bias(1504),
+  },
   { name: "outScale", x: [1, 1, 150, 320], rows: 160, more: { ...bias(160), attrs: { outScale: -0.5 } } },
   { name: "no activation", x: [1, 1, 140, 320], rows: 192, act: "none", yScale: 0.3, more: bias(192) },
   {
@@ -113,8 +123,10 @@ const layer = (name: string, x: Shape["x"], rows: number, scales: Partial<Shape>
   return { ...made!, name };
 };
 /** As `precision: "fp8"` has them. */
-const layerOfOneScale = (name: string, x: Shape["x"], rows: number): Case =>
-  layer(`${name}, one scale`, x, rows, { xScale: [1, 1, 1, 1], weightScale: [1, 1] });
+const layerOfOneScale = (name: string, x: Shape["x"], rows: number, more: Partial<Shape> = {}): Case =>
+  layer(`${name}, one scale`, x, rows, { xScale: [1, 1, 1, 1], weightScale: [1, 1], ...more });
+/** Queries, keys and values. */
+const projection: Partial<Shape> = { act: "none", yScale: 2, more: {} };
 
 export default defineCases(linearQ8Codes, {
   correctness: shapes.flatMap(both),
@@ -126,6 +138,8 @@ export default defineCases(linearQ8Codes, {
     layerOfOneScale("svd-xt.unet.down0.attn0.spatial.ff.gate", [2, 25, 9216, 320], 2560),
     layerOfOneScale("svd-xt.unet.down1.attn0.spatial.ff.gate", [2, 25, 2304, 640], 5120),
     layerOfOneScale("svd-xt.unet.down2.attn0.spatial.ff.gate", [2, 25, 576, 1280], 10240),
+    layerOfOneScale("svd-xt.unet.down1.attn0.spatial.qkv", [2, 25, 2304, 640], 1920, projection),
+    layerOfOneScale("svd-xt.unet.down2.attn0.temporal.qkv", [2, 25, 576, 1280], 3840, projection),
     // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
     ...both({ name: "one-core.640 to 2560, geglu", x: [1, 1, 576, 640], rows: 5120, more: bias(5120) }),
   ],

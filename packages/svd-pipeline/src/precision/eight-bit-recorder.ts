@@ -337,7 +337,9 @@ export class EightBitRecorder {
 
   /** Whether a gated layer, given what it leaves are codes, is one behind a norm in 8 bits of that type. */
   private isGatedIn(dtype: QuantizedType, gated: LinearOptions): boolean {
-    return isGated(gated.act) && this.kindOfCodes(gated) === "normLinear" && this.typeOf("normLinear", gated.name!) === dtype;
+    return (
+      isGated(gated.act) && this.kindOfCodes(gated) === "normLinear" && this.typeOf("normLinear", gated.name!) === dtype
+    );
   }
 
   /** The scale of floats that follows from the weights; undefined where those are smoothed or the norm has none. */

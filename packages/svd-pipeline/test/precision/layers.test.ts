@@ -97,7 +97,10 @@ describe("layers in 8 bits", () => {
       expect(integers.find(({ name }) => name === `${BLOCK}.transformer_blocks.0.ff.net.${half}`)!.op).toBe("linear");
     expect(opOf("mid_block.attentions.0.transformer_blocks.0.attn1.qkv")).toBe("linear_q8");
     const isSpatial = (name: string) => name.includes(".transformer_blocks.") && name.includes("attn1");
-    for (const [given, op] of [[rows, "attention_f8"], [integers, "attention_q8"]] as const) {
+    for (const [given, op] of [
+      [rows, "attention_f8"],
+      [integers, "attention_q8"],
+    ] as const) {
       const spatial = given.filter(({ name }) => isSpatial(name));
       const tokensOf = (of: string) => spatial.filter((row) => row.op === of).map(({ inputs }) => inputs[1]!.dims[2]!);
       expect(tokensOf(op).length).toBeGreaterThan(0);

@@ -270,7 +270,14 @@ export function recordAttentionF8(record: RecordCall, call: AttentionOptions, pr
     dims,
     byteOffset: codes.byteOffset + byteOffset / elementBytes(dtype),
   });
-  const operands = { q: part(call.q), k: part(call.k), v: part(call.v), qScale: scales, kScale: scales, vScale: scales };
+  const operands = {
+    q: part(call.q),
+    k: part(call.k),
+    v: part(call.v),
+    qScale: scales,
+    kScale: scales,
+    vScale: scales,
+  };
   const out = call.out ?? emptyTensor(call.q.dims, call.q.dtype);
   return record("attention_f8", { name, axis, heads, scale, ...operands, out } as CallOptions);
 }

@@ -50,7 +50,14 @@ describe("the scale of codes for queries, keys and values", () => {
     const plain = g.constant(new Float32Array(CHANNELS).fill(1), [CHANNELS]);
     const row = normals(CHANNELS);
     const mean = row.reduce((sum, v) => sum + v, 0) / CHANNELS;
-    const along = { ...bare, normWeight: plain, weight: g.constant(row.map((v) => v - mean), [1, CHANNELS]) };
+    const along = {
+      ...bare,
+      normWeight: plain,
+      weight: g.constant(
+        row.map((v) => v - mean),
+        [1, CHANNELS],
+      ),
+    };
     // A norm leaves it as it is but for its length, so that the product is as large as any can be.
     const reached = (await largestOf(along, row)) / (await scaleOf(along));
     expect(reached).toBeGreaterThan(MOST * 0.999);

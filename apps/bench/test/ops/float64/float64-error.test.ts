@@ -63,7 +63,14 @@ const FULL = [
   "rms_norm",
   "group_norm",
 ] as const;
-const IN_8_BITS = ["linear_q8", "layer_norm_linear_q8", "conv_q8", "group_norm_conv_q8", "attention_q8", "attention_f8"] as const;
+const IN_8_BITS = [
+  "linear_q8",
+  "layer_norm_linear_q8",
+  "conv_q8",
+  "group_norm_conv_q8",
+  "attention_q8",
+  "attention_f8",
+] as const;
 const IN_CODES = [
   "linear_q8_codes",
   "layer_norm_linear_q8_codes",
