@@ -19,8 +19,8 @@ constexpr int64_t kMostFrames = 32;
 cuda::Reason sm90_reason(const AttentionF8Args& a, const cuda::DeviceInfo& device) {
   const bool words = (reinterpret_cast<uint64_t>(a.v.data) & 3) == 0 && a.v.pitch % 4 == 0;
   return cuda::first_of({cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}),
-                         cuda::attention_q8_sm90_reason(a.y, a.heads, a.scale, device), cuda::copy_engine_reason(a.q, "q"),
-                         cuda::copy_engine_reason(a.k, "k"), cuda::if_so(!words, {"is not 4-byte aligned", {}, "v"})});
+                         cuda::attention_q8_sm90_reason(a.y, a.heads, a.scale, device), cuda::copy_engine_access_reason(a.q, "q"),
+                         cuda::copy_engine_access_reason(a.k, "k"), cuda::if_so(!words, {"is not 4-byte aligned", {}, "v"})});
 }
 
 /** Has values lie as the Hopper kernel takes them, at the start of the workspace. */

@@ -306,6 +306,9 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     measured.padding[0] = measured.padding[1] = 1;
     for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
     print((name + "invariant measured conv over frames").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    measured = conv_q8(256, 320, 320, type);
+    measured.moments = tensor({1, 1, 320, 2});
+    print((name + "invariant measured conv of 320").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
     // SVD's decoder, whose largest upsampling convolution has frames of 288 by 512.
     ConvQ8Args doubling = transposed_conv_q8({25, 288, 512, 256}, 256, type);
     print((name + "doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
@@ -320,6 +323,14 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     doubling.moments = tensor({1, 2, 320, 2});
     print((name + "doubling conv of 320").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
     print((name + "linear of 77 tokens").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type), device, kExplain));
+    LinearQ8Args framed = linear_q8(576, 5120, 1280, type);
+    for (Tensor* t : {&framed.x, &framed.y}) {
+      t->dims[1] = 576 / 64;
+      t->dims[2] = 64;
+    }
+    framed.xScale = tensor({1, 1, 1, 1});
+    framed.frameBias = tensor({1, 576 / 64, 1280}, DType::f16);
+    print((name + "linear with a bias for each 64 rows").c_str(), linear_q8_cuda_variants(framed, device, kExplain));
     print((name + "linear in blocks").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type, 40), device, kExplain));
     print((name + "linear of one block").c_str(), linear_q8_cuda_variants(linear_q8(77, 128, 1280, type), device, kExplain));
     LinearQ8Args gated = linear_q8(77, 5120, 2560, type);
@@ -573,6 +584,33 @@ void print_attention(const cuda::DeviceInfo& device) {
   print("gradients d160", attention_backward_cuda_variants(attention_backward(100, 160, DType::f16), device, kExplain));
 }
 
+/** Attention over codes side by side, as one layer leaves those of queries, keys and values. */
+AttentionF8Args attention_f8(AttentionAxis axis, int64_t frames, int64_t tokens, int64_t heads, int64_t dim) {
+  AttentionF8Args a{};
+  a.q = tensor({2, frames, tokens, heads * dim}, DType::f8e4m3);
+  a.q.pitch = 3 * heads * dim;
+  a.k = a.v = a.q;
+  a.y = tensor({2, frames, tokens, heads * dim}, DType::f16);
+  a.qScale = a.kScale = a.vScale = tensor({1, 1, 1, 1});
+  a.axis = axis;
+  a.heads = heads;
+  a.scale = 0.125f;
+  return a;
+}
+
+void print_attention_f8(const cuda::DeviceInfo& device) {
+  const auto row = [&](const char* name, const AttentionF8Args& a) { print(name, attention_f8_cuda_variants(a, device, kExplain)); };
+  using enum AttentionAxis;
+  row("float8 attention over tokens", attention_f8(space, 25, 9216, 5, 64));
+  row("float8 attention over tokens d40", attention_f8(space, 25, 9216, 8, 40));
+  row("float8 attention over 25 frames", attention_f8(time, 25, 9216, 5, 64));
+  row("float8 attention over 14 frames", attention_f8(time, 14, 9216, 5, 64));
+  row("float8 attention over 40 frames", attention_f8(time, 40, 9216, 5, 64));
+  AttentionF8Args odd = attention_f8(space, 25, 9216, 5, 64);
+  odd.q.pitch += 8;
+  row("float8 attention of odd rows", odd);
+}
+
 /** Launches for gradients by some of the operands: of the first variant, with its workspace. */
 void print_gradients(const char* name, const AttentionBackwardArgs& a, const cuda::DeviceInfo& device) {
   const cuda::Variant variant = attention_backward_cuda_variants(a, device, {}).variants.front();
@@ -730,6 +768,7 @@ int main(int argc, char** argv) {
   print_float16(device);
   print_8_bits(device);
   print_attention(device);
+  print_attention_f8(device);
   print_rounded(device);
   print_group_norm_conv(device);
   print_layer_norm_linear(device);

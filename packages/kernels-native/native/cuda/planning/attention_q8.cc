@@ -60,8 +60,9 @@ uint64_t attention_values_bytes(const Tensor& v) {
   return static_cast<uint64_t>(v.dim(0) * v.dim(1) * v.channels()) * round_up(v.dim(2), kQ8Keys);
 }
 
-Launch attention_q8_sm90_launch(AttentionQ8Params p, const AttentionCodes& q, const AttentionCodes& k, Address values, DType yType,
-                                const DeviceInfo& device) {
+Launch attention_q8_sm90_launch(const AttentionQ8Params& params, const AttentionCodes& q, const AttentionCodes& k, Address values,
+                                DType yType, const DeviceInfo& device) {
+  AttentionQ8Params p = params;
   const int queries = q8_queries(p.isInt8);
   p.numQTiles = static_cast<int32_t>(ceil_div(p.seqQ, queries));
   p.numTiles = static_cast<int32_t>(p.numQTiles * p.heads * q.frames);
@@ -79,7 +80,7 @@ Launch attention_q8_sm90_launch(AttentionQ8Params p, const AttentionCodes& q, co
   return launch;
 }
 
-Launch attention_q8_plain_launch(AttentionQ8Params p, int64_t queries) {
+Launch attention_q8_plain_launch(const AttentionQ8Params& p, int64_t queries) {
   Launch launch;
   launch.symbol = "attention_q8_plain";
   launch.block = 256;

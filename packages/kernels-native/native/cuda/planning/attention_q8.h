@@ -22,11 +22,11 @@ device::AttentionQ8Params attention_q8_params(const Tensor& q, const Tensor& k, 
 uint64_t attention_values_bytes(const Tensor& v);
 
 /** The launch of the Hopper kernel, but for the addresses of scales. values: codes in CodeOrder::transposed. yType: of the result. */
-Launch attention_q8_sm90_launch(device::AttentionQ8Params p, const AttentionCodes& q, const AttentionCodes& k, Address values, DType yType,
-                                const DeviceInfo& device);
+Launch attention_q8_sm90_launch(const device::AttentionQ8Params& params, const AttentionCodes& q, const AttentionCodes& k, Address values,
+                                DType yType, const DeviceInfo& device);
 
 /** The launch of the kernel on every architecture, but for the addresses of codes and scales: a warp for each query of a head, 128
  * channels to a block. queries: their number. */
-Launch attention_q8_plain_launch(device::AttentionQ8Params p, int64_t queries);
+Launch attention_q8_plain_launch(const device::AttentionQ8Params& p, int64_t queries);
 
 }  // namespace vd::cuda
