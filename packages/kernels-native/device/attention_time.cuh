@@ -9,35 +9,47 @@
 
 namespace vd::device {
 
-/** Eight numbers, as pairs of the type of the products. */
-template <class T> __device__ __forceinline__ uint4 time_eight(const T* at) { return *reinterpret_cast<const uint4*>(at); }
-__device__ __forceinline__ uint4 time_eight(const __nv_fp8_e4m3* at) {
-  const uint2 codes = *reinterpret_cast<const uint2*>(at);
-  const auto pair = [](uint32_t two) {
-    const __half2 v = __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3);
-    return *reinterpret_cast<const uint32_t*>(&v);
-  };
-  return make_uint4(pair(codes.x & 0xffff), pair(codes.x >> 16), pair(codes.y & 0xffff), pair(codes.y >> 16));
-}
+/** Eight numbers as they lie in memory. */
+template <class Source> struct TimeEight {
+  using Words = uint4;
+};
+template <> struct TimeEight<__nv_fp8_e4m3> {
+  using Words = uint2;
+};
 
-/** Eight channels 8t.. and 32 + 8t.. (t: lane of the quad) of row `row`, zeros beyond the sequence. A permutation of
- *  the head's channels that is the same for q and k, so whole loads feed the products directly. */
+/** Channels 8t.. and 32 + 8t.. (t: lane of the quad) of a row, as they lie in memory. A permutation of the head's channels that is the same
+ *  for q and k, so that whole loads feed the products directly. */
+template <class Source> using TimeRow = typename TimeEight<Source>::Words[2];
+
+/** Loads row `row`, zeros beyond the sequence. */
 template <class Source>
-__device__ __forceinline__ void time_fragment(uint32_t (&r)[8], const Source* base, int64_t stride, int row, int rows) {
-  uint4 a = make_uint4(0, 0, 0, 0), b = a;
+__device__ __forceinline__ void time_load(TimeRow<Source>& r, const Source* base, int64_t stride, int row, int rows) {
+  using Words = typename TimeEight<Source>::Words;
+  r[0] = r[1] = Words{};
   if (row < rows) {
     const Source* at = base + row * stride + (threadIdx.x & 3) * 8;
-    a = time_eight(at);
-    b = time_eight(at + 32);
+    r[0] = *reinterpret_cast<const Words*>(at);
+    r[1] = *reinterpret_cast<const Words*>(at + 32);
   }
-  r[0] = a.x;
-  r[1] = a.y;
-  r[2] = a.z;
-  r[3] = a.w;
-  r[4] = b.x;
-  r[5] = b.y;
-  r[6] = b.z;
-  r[7] = b.w;
+}
+
+/** Eight numbers as four pairs of the type of the products. */
+__device__ __forceinline__ void time_pairs(uint32_t (&pairs)[4], const uint4& words) {
+  pairs[0] = words.x;
+  pairs[1] = words.y;
+  pairs[2] = words.z;
+  pairs[3] = words.w;
+}
+__device__ __forceinline__ void time_pairs(uint32_t (&pairs)[4], const uint2& codes) {
+  uint32_t words[2] = {codes.x, codes.y};
+  // As if unknown: the compiler would keep the pairs of all rows, in twice the registers.
+  asm volatile("" : "+r"(words[0]), "+r"(words[1]));
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t two = words[i / 2] >> i % 2 * 16 & 0xffff;
+    const __half2 v = __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3);
+    pairs[i] = *reinterpret_cast<const uint32_t*>(&v);
+  }
 }
 
 /** What scores and results are multiplied with besides. */
@@ -59,27 +71,40 @@ __device__ __forceinline__ void attention_time(const AttentionMmaParams& p, cons
   const Source* k = static_cast<const Source*>(p.k.data) + sequence_base(p.k, batch, frame, head, 64);
   const Source* v = static_cast<const Source*>(p.v.data) + sequence_base(p.v, batch, frame, head, 64);
   Result* y = static_cast<Result*>(const_cast<void*>(p.y.data)) + sequence_base(p.y, batch, frame, head, 64);
-  uint32_t keys[kBlocks][8], values[kBlocks][8];
+  TimeRow<Source> keys[kBlocks], values[kBlocks];
 #pragma unroll
-  for (int n = 0; n < kBlocks; ++n) time_fragment(keys[n], k, p.k.row, 8 * n + g, p.seqK);
+  for (int n = 0; n < kBlocks; ++n) time_load(keys[n], k, p.k.row, 8 * n + g, p.seqK);
 #pragma unroll
-  for (int n = 0; n < kBlocks; ++n) time_fragment(values[n], v, p.v.row, 8 * n + g, p.seqK);
+  for (int n = 0; n < kBlocks; ++n) time_load(values[n], v, p.v.row, 8 * n + g, p.seqK);
+  // Queries are under way beside keys and values, and the next beside the products of those before.
+  TimeRow<Source> nextTop, nextBottom;
+  time_load(nextTop, q, p.q.row, g, p.seqQ);
+  time_load(nextBottom, q, p.q.row, g + 8, p.seqQ);
   const float scale = p.scale * scales.scores * kLog2e;
 
 #pragma unroll 1
   for (int m = 0; m < (p.seqQ + 15) / 16; ++m) {
-    uint32_t top[8], bottom[8];
-    time_fragment(top, q, p.q.row, 16 * m + g, p.seqQ);
-    time_fragment(bottom, q, p.q.row, 16 * m + g + 8, p.seqQ);
+    const TimeRow<Source> top = {nextTop[0], nextTop[1]}, bottom = {nextBottom[0], nextBottom[1]};
+    time_load(nextTop, q, p.q.row, 16 * m + g + 16, p.seqQ);
+    time_load(nextBottom, q, p.q.row, 16 * m + g + 24, p.seqQ);
     float scores[kBlocks][4] = {};
 #pragma unroll
-    for (int n = 0; n < kBlocks; ++n)
+    for (int half = 0; half < 2; ++half) {
+      uint32_t above[4], below[4];
+      time_pairs(above, top[half]);
+      time_pairs(below, bottom[half]);
 #pragma unroll
-      for (int step = 0; step < 4; ++step) {
-        const uint32_t a[4] = {top[2 * step], bottom[2 * step], top[2 * step + 1], bottom[2 * step + 1]};
-        const uint32_t b[2] = {keys[n][2 * step], keys[n][2 * step + 1]};
-        ptx::mma_16816<T>(scores[n], a, b);
+      for (int n = 0; n < kBlocks; ++n) {
+        uint32_t key[4];
+        time_pairs(key, keys[n][half]);
+#pragma unroll
+        for (int step = 0; step < 2; ++step) {
+          const uint32_t a[4] = {above[2 * step], below[2 * step], above[2 * step + 1], below[2 * step + 1]};
+          const uint32_t b[2] = {key[2 * step], key[2 * step + 1]};
+          ptx::mma_16816<T>(scores[n], a, b);
+        }
       }
+    }
     float inverse[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -112,16 +137,19 @@ __device__ __forceinline__ void attention_time(const AttentionMmaParams& p, cons
     for (int half = 0; half < 2; ++half) {
       float out[4][4] = {};
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
+      for (int step = 0; step < kBlocks / 2; ++step) {
+        const float* s0 = scores[2 * step];
+        const float* s1 = scores[2 * step + 1];
+        const uint32_t a[4] = {pack2<T>(s0[0], s0[1]), pack2<T>(s0[2], s0[3]), pack2<T>(s1[0], s1[1]), pack2<T>(s1[2], s1[3])};
+        uint32_t first[4], second[4];
+        time_pairs(first, values[2 * step][half]);
+        time_pairs(second, values[2 * step + 1][half]);
 #pragma unroll
-        for (int step = 0; step < kBlocks / 2; ++step) {
-          const float* s0 = scores[2 * step];
-          const float* s1 = scores[2 * step + 1];
-          const uint32_t a[4] = {pack2<T>(s0[0], s0[1]), pack2<T>(s0[2], s0[3]), pack2<T>(s1[0], s1[1]), pack2<T>(s1[2], s1[3])};
-          const uint32_t b[2] = {ptx::movmatrix_transposed(values[2 * step][4 * half + i]),
-                                 ptx::movmatrix_transposed(values[2 * step + 1][4 * half + i])};
+        for (int i = 0; i < 4; ++i) {
+          const uint32_t b[2] = {ptx::movmatrix_transposed(first[i]), ptx::movmatrix_transposed(second[i])};
           ptx::mma_16816<T>(out[i], a, b);
         }
+      }
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int row = 16 * m + g + 8 * r;

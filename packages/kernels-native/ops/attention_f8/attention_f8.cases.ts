@@ -77,6 +77,7 @@ export default defineCases(attentionF8, {
   bench: [
     together(space("svd-xt.unet.down0.attn0.spatial", [2, 25, 9216, 9216, 5, 64]), 640),
     together(space("svd-xt.unet.down1.attn0.spatial", [2, 25, 2304, 2304, 10, 64]), 1280),
+    together(space("svd-xt.unet.down2.attn0.spatial", [2, 25, 576, 576, 20, 64]), 2560),
     together(time("svd-xt.unet.down0.attn0.temporal", [2, 25, 9216, 25, 5, 64]), 640),
     together(time("svd-xt.unet.down1.attn0.temporal", [2, 25, 2304, 25, 10, 64]), 1280),
   ],

@@ -16,8 +16,8 @@ template <class Result, int kFrames> __device__ __forceinline__ void attention_o
 }  // namespace
 
 #define VD_TIME(type, name)                                                                                        \
-  VD_KERNEL_OVERLAPPED(attention_f8_time_##name##_f16, AttentionF8Params, 128, 4, attention_over_frames<type, 16>) \
-  VD_KERNEL_OVERLAPPED(attention_f8_time_##name##_f32, AttentionF8Params, 128, 3, attention_over_frames<type, 32>)
+  VD_KERNEL_OVERLAPPED(attention_f8_time_##name##_f16, AttentionF8Params, 128, 6, attention_over_frames<type, 16>) \
+  VD_KERNEL_OVERLAPPED(attention_f8_time_##name##_f32, AttentionF8Params, 128, 5, attention_over_frames<type, 32>)
 
 VD_TIME(__half, f16)
 #if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)

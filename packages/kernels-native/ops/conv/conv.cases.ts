@@ -38,6 +38,11 @@ const shapes: Case[] = [
     attrs: { padding: around(1, 0) },
   },
   {
+    name: "3x1x1 from 64 to 160, frames of 64 pixels",
+    inputs: { x: [1, 5, 4, 16, 64], weight: [160, 64, 3, 1, 1], bias: [160], frameBias: [1, 5, 160] },
+    attrs: { padding: around(1, 0) },
+  },
+  {
     name: "2x3x3 step 2 from 5 to 4, on gaps",
     inputs: {
       x: { dims: [1, 4, 7, 9, 5], gap: 4 },

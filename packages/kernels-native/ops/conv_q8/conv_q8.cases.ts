@@ -160,6 +160,15 @@ const stationary: Shape[] = [
     },
   },
   {
+    name: "3x1x1 of 128 to 160, frames of 64 pixels",
+    x: [1, 5, 4, 16, 128],
+    weight: [160, 128, 3, 1, 1],
+    more: {
+      inputs: { bias: [160], frameBias: [1, 5, 160] } as Case["inputs"],
+      attrs: { padding: around(1, 0) },
+    },
+  },
+  {
     name: "3x1x1 of 256",
     x: [1, 5, 12, 20, 256],
     weight: [256, 256, 3, 1, 1],

@@ -69,6 +69,8 @@ export const LEAST_SPATIAL_CHANNELS = 320;
 /** Attention over fewer tokens stays: rounding q, k and v takes what 8 bits gain. On an H100 9216 tokens take 5.0 ms in 8 bits and 10.0 in 16,
  *  2304 tokens 0.9 in 8. Where it begins to gain was not measured. */
 export const LEAST_ATTENTION_TOKENS = 2048;
+/** The same where q, k and v come in float8, so that nothing rounds them. */
+export const LEAST_ATTENTION_TOKENS_IN_CODES = 512;
 /** The only width of heads that there are kernels for. */
 const ATTENTION_HEAD = 64;
 /** Most frames that the kernel for attention over them keeps in registers. */
@@ -119,11 +121,10 @@ function linearKind(
 function attentionKind(call: AttentionOptions, { areOperandsCodes }: LayerPlace): LayerKind | undefined {
   const [, frames, tokens, channels] = call.k.dims as [number, number, number, number];
   if (channels !== ATTENTION_HEAD * call.heads) return undefined;
-  const gains =
-    call.axis === "time"
-      ? areOperandsCodes && hasAttentionF8(call) && frames <= MOST_ATTENTION_FRAMES
-      : hasAttentionQ8(call) && tokens >= LEAST_ATTENTION_TOKENS;
-  return gains ? "attention" : undefined;
+  if (areOperandsCodes && !hasAttentionF8(call)) return undefined;
+  if (call.axis === "time") return areOperandsCodes && frames <= MOST_ATTENTION_FRAMES ? "attention" : undefined;
+  const least = areOperandsCodes ? LEAST_ATTENTION_TOKENS_IN_CODES : LEAST_ATTENTION_TOKENS;
+  return hasAttentionQ8(call) && tokens >= least ? "attention" : undefined;
 }
 
 /** Whether Winograd's transforms are for a convolution of one clip: of rows of guidance each is computed alike, also apart, and whatever the

@@ -12,7 +12,12 @@ import {
 } from "../../src/index";
 import type { EightBitModel } from "../../src/precision/eight-bit-recorder";
 import { openEightBits, planOf } from "../../src/precision/eight-bits";
-import { LEAST_ATTENTION_TOKENS, PRECISION_PLANS, type PrecisionPlan } from "../../src/precision/layer-kinds";
+import {
+  LEAST_ATTENTION_TOKENS,
+  LEAST_ATTENTION_TOKENS_IN_CODES,
+  PRECISION_PLANS,
+  type PrecisionPlan,
+} from "../../src/precision/layer-kinds";
 import { Smoothing } from "../../src/precision/layer-scales";
 import { modelsWithLayers } from "../../src/precision/models-with-layers";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
@@ -95,17 +100,17 @@ describe("layers in 8 bits", () => {
     expect(integers.find(({ name, op }) => name === qkv && !op.includes("norm"))!.op).toBe("linear");
     for (const half of ["0.proj", "2"])
       expect(integers.find(({ name }) => name === `${BLOCK}.transformer_blocks.0.ff.net.${half}`)!.op).toBe("linear");
-    expect(opOf("mid_block.attentions.0.transformer_blocks.0.attn1.qkv")).toBe("linear_q8");
+    expect(opOf("mid_block.attentions.0.transformer_blocks.0.attn1.qkv")).toBe("linear_q8_codes");
     const isSpatial = (name: string) => name.includes(".transformer_blocks.") && name.includes("attn1");
-    for (const [given, op] of [
-      [rows, "attention_f8"],
-      [integers, "attention_q8"],
+    for (const [given, op, least] of [
+      [rows, "attention_f8", LEAST_ATTENTION_TOKENS_IN_CODES],
+      [integers, "attention_q8", LEAST_ATTENTION_TOKENS],
     ] as const) {
       const spatial = given.filter(({ name }) => isSpatial(name));
       const tokensOf = (of: string) => spatial.filter((row) => row.op === of).map(({ inputs }) => inputs[1]!.dims[2]!);
       expect(tokensOf(op).length).toBeGreaterThan(0);
-      expect(Math.min(...tokensOf(op))).toBeGreaterThanOrEqual(LEAST_ATTENTION_TOKENS);
-      expect(tokensOf("attention").filter((tokens) => tokens >= LEAST_ATTENTION_TOKENS)).toEqual([]);
+      expect(Math.min(...tokensOf(op))).toBeGreaterThanOrEqual(least);
+      expect(tokensOf("attention").filter((tokens) => tokens >= least)).toEqual([]);
     }
     const onCpu = await rowsOf("fp8", large);
     expect(onCpu.some(({ op }) => op === "attention_q8" || op === "attention_f8")).toBe(false);
