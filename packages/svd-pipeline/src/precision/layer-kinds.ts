@@ -69,7 +69,8 @@ export const LEAST_SPATIAL_CHANNELS = 320;
 /** Attention over fewer tokens stays: rounding q, k and v takes what 8 bits gain. On an H100 9216 tokens take 5.0 ms in 8 bits and 10.0 in 16,
  *  2304 tokens 0.9 in 8. Where it begins to gain was not measured. */
 export const LEAST_ATTENTION_TOKENS = 2048;
-/** The same where q, k and v come in float8, so that nothing rounds them. */
+/** The same where q, k and v come in float8, so that nothing rounds them. On an H200 576 tokens take 0.19 ms in place of 0.25 in 16 bits, and
+ *  the layer in front 0.21 in place of 0.23. Fewer were not measured. */
 export const LEAST_ATTENTION_TOKENS_IN_CODES = 512;
 /** The only width of heads that there are kernels for. */
 const ATTENTION_HEAD = 64;
