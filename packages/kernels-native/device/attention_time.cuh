@@ -76,17 +76,30 @@ __device__ __forceinline__ void attention_time(const AttentionMmaParams& p, cons
   for (int n = 0; n < kBlocks; ++n) time_load(keys[n], k, p.k.row, 8 * n + g, p.seqK);
 #pragma unroll
   for (int n = 0; n < kBlocks; ++n) time_load(values[n], v, p.v.row, 8 * n + g, p.seqK);
-  // Queries are under way beside keys and values, and the next beside the products of those before.
-  TimeRow<Source> nextTop, nextBottom;
-  time_load(nextTop, q, p.q.row, g, p.seqQ);
-  time_load(nextBottom, q, p.q.row, g + 8, p.seqQ);
+  // Codes of queries are under way beside keys and values, and the next beside the products of those before. Numbers fill memory's lanes
+  // without: so they took 7 % longer.
+  constexpr bool kAhead = sizeof(Source) == 1;
+  TimeRow<Source> top, bottom, nextTop, nextBottom;
+  if constexpr (kAhead) {
+    time_load(nextTop, q, p.q.row, g, p.seqQ);
+    time_load(nextBottom, q, p.q.row, g + 8, p.seqQ);
+  }
   const float scale = p.scale * scales.scores * kLog2e;
 
 #pragma unroll 1
   for (int m = 0; m < (p.seqQ + 15) / 16; ++m) {
-    const TimeRow<Source> top = {nextTop[0], nextTop[1]}, bottom = {nextBottom[0], nextBottom[1]};
-    time_load(nextTop, q, p.q.row, 16 * m + g + 16, p.seqQ);
-    time_load(nextBottom, q, p.q.row, 16 * m + g + 24, p.seqQ);
+    if constexpr (kAhead) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        top[half] = nextTop[half];
+        bottom[half] = nextBottom[half];
+      }
+      time_load(nextTop, q, p.q.row, 16 * m + g + 16, p.seqQ);
+      time_load(nextBottom, q, p.q.row, 16 * m + g + 24, p.seqQ);
+    } else {
+      time_load(top, q, p.q.row, 16 * m + g, p.seqQ);
+      time_load(bottom, q, p.q.row, 16 * m + g + 8, p.seqQ);
+    }
     float scores[kBlocks][4] = {};
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
