@@ -54,7 +54,7 @@ const shapes: Shape[] = [
   { name: "320 channels, no activation, 960 columns", x: [1, 2, 165, 320], rows: 960, act: "none" },
   {
     name: "320 channels, no activation, several tiles",
-    x: [1, 1, 34000, 320],
+    x: [1, 1, 300, 320],
     rows: 400,
     act: "none",
     more: bias(400),
