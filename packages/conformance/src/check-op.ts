@@ -1,9 +1,9 @@
 import { OPS, type OpId } from "@vd/kernels-native";
 import type { OpCase, OpCases } from "@vd/kernels-native/contract";
-import { type CallOptions, layoutGraph, recordOp } from "@vd/tensor";
 import { CaseRun } from "./case-run";
 import type { CheckOutcome } from "./check";
-import { declinedOnCpu, operandsOf } from "./check-results";
+import { declinedOnCpu } from "./check-results";
+import { inferCase } from "./infer-case";
 import { type ConformanceSuite, type TestedDevice, testedWith } from "./suite";
 
 /** Of the cases, those at every fourth place are looked at for their fast path. */
@@ -13,10 +13,7 @@ const LEAST_FAST_SHARE = 0.8;
 
 /** What is wrong with the shapes and the cost that the contract infers for a case, as sentences. */
 function inferenceFaults(op: OpId, opCase: OpCase): string[] {
-  const { cost, graph } = layoutGraph((g) => {
-    const inputs = operandsOf(opCase).map(({ name, operand }) => [name, g.input(name, operand.dims, operand.dtype)]);
-    recordOp(g, op, { ...opCase.attrs, ...Object.fromEntries(inputs), name: opCase.name } as CallOptions);
-  });
+  const { cost, graph } = inferCase(op, opCase);
   const { dims } = graph.rows[0]!.outputs[0]!;
   return [
     ...(Number.isSafeInteger(cost.flops) && cost.flops >= 0 ? [] : [`${opCase.name}: ${cost.flops} FLOP`]),

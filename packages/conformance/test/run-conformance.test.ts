@@ -34,6 +34,22 @@ describe("a run", () => {
     expect(names).toEqual(["copy: b"]);
   });
 
+  test("leaves out cases of more operations than it is told", async () => {
+    const names: string[] = [];
+    const linear = [4, 5].map((rows) => ({
+      name: `${rows} rows`,
+      inputs: { x: [1, 1, 2, 8] as const, weight: [rows, 8] as const },
+    }));
+    await runConformance(device, {
+      ops: ["linear"],
+      kinds: ["results"],
+      cases: { linear },
+      mostFlops: 2 * 2 * 8 * 4,
+      reporter: { onCheck: ({ name }) => void names.push(name) },
+    });
+    expect(names).toEqual(["linear: 4 rows"]);
+  });
+
   test("counts as failed what its device cannot do, and goes on", async () => {
     const definitions = { name: "definitions", device: openDevice("cpu", { reference: true, threads: 1 }) };
     const { passed, failures } = await runConformance(

@@ -8,6 +8,8 @@ import { installDll, removeDll, runInWindows } from "./wine.mjs";
 
 const DRIVER = "nvcuda.dll";
 const STAND_IN = join(ROOT, "packages/kernels-native/test/driver/stand-in.c");
+/** Cases of more floating-point operations have tiles of GPUs in mind; a CPU takes the same code for smaller ones, and Linux runs all. */
+const MOST_FLOPS = 1e8;
 const CLIP = "ein Clip ü.mp4";
 
 function node(words, { major = 20, env } = {}) {
@@ -53,9 +55,9 @@ function generation() {
 /** Name, what it does, and what is wrong with its result, as sentences. */
 export const PARTS = {
   conformance: {
-    run: () => lastLine(node(["dist/conformance.mjs"])),
+    run: () => lastLine(node(["dist/conformance.mjs", "--most-flops", String(MOST_FLOPS)])),
     faults: ({ passed, failed, platform }) => [
-      ...(platform === "win32" && passed > 300 ? [] : [`${passed} cases passed on ${platform}`]),
+      ...(platform === "win32" && passed > 1500 ? [] : [`${passed} cases passed on ${platform}`]),
       ...failed,
     ],
   },
