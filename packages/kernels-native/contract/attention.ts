@@ -42,6 +42,27 @@ export const attentionOperands = {
   v: { dims: ["B", "Fk", "L", "E"], dtype: FLOATS, halfOnCpu: true, doc: "values" },
 } as const satisfies Record<string, TensorSpec>;
 
+const codeScale = (of: string) =>
+  ({
+    dims: [1, 1, 1, 1],
+    dtype: ["f32"],
+    doc: `what codes of ${of} stand for multiples of; finite and positive`,
+  }) as const;
+
+/** Queries, keys and values as float8 codes, and their scales. */
+export const attentionCodes = {
+  q: { dims: ["B", "F", "S", "E"], dtype: ["f8e4m3"], doc: "codes of queries, heads side by side" },
+  k: {
+    dims: ["B", "Fk", "L", "E"],
+    dtype: ["f8e4m3"],
+    doc: "codes of keys; over space one frame serves all frames; over time Fk is the number of keys and L = S",
+  },
+  v: { dims: ["B", "Fk", "L", "E"], dtype: ["f8e4m3"], doc: "codes of values" },
+  qScale: codeScale("q"),
+  kScale: codeScale("k"),
+  vScale: codeScale("v"),
+} as const satisfies Record<string, TensorSpec>;
+
 /** The mask and the lengths of packed sequences; names of {@link attentionLengths} stand in their dimensions. */
 export const attentionMasks = {
   mask: {

@@ -3,6 +3,7 @@ import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
 import attentionBackward from "../ops/attention_backward/attention_backward.op";
 import attentionF8 from "../ops/attention_f8/attention_f8.op";
+import attentionF8Codes from "../ops/attention_f8_codes/attention_f8_codes.op";
 import attentionQ8 from "../ops/attention_q8/attention_q8.op";
 import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
@@ -45,6 +46,7 @@ export const OPS = {
   attention: attention,
   attention_backward: attentionBackward,
   attention_f8: attentionF8,
+  attention_f8_codes: attentionF8Codes,
   attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv: conv,
@@ -87,4 +89,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_f8","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_conv_q8","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_linear","layer_norm_linear_q8","layer_norm_linear_q8_codes","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_f8","attention_f8_codes","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_conv_q8","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_linear","layer_norm_linear_q8","layer_norm_linear_q8_codes","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];

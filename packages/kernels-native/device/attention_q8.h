@@ -61,6 +61,7 @@ struct AttentionQ8Params {
   const float* qScales;
   const float* kScales;
   const float* vScales;   // null where v is not rounded
+  const float* yScale;    // what codes of y stand for multiples of; null where y is numbers
   void* y;
   int64_t qPitch, kPitch, vPitch, yPitch;  // by address
   int32_t heads, dim, seqQ, seqK;
@@ -71,7 +72,7 @@ struct AttentionQ8Params {
   int32_t overTime;       // plain kernel only: a sequence is a token's frames, seqQ and seqK are tokens of a frame
   int32_t scaleStride;    // 1: each head of each frame has a scale; 0: all have one
   int32_t isInt8;         // q and k
-  int32_t xType;          // of v where it is not rounded, and of y
+  int32_t xType;          // of v where it is not rounded, and of y, which may be codes
   float scale;            // of scores, times log2(e)
 };
 

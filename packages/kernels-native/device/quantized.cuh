@@ -68,6 +68,11 @@ template <class Q, int kWidth> __device__ __forceinline__ void store_codes_of(ui
   }
 }
 
+/** Eight codes at an 8-byte aligned address. */
+__device__ __forceinline__ void store8(__nv_fp8_e4m3* y, const float (&v)[8]) {
+  store_codes_of<__nv_fp8_e4m3, 8>(reinterpret_cast<uint8_t*>(y), v);
+}
+
 /** Rounds v · inverse to codes at y: eight to an 8-byte aligned address, or one. */
 template <int kWidth> __device__ __forceinline__ void store_codes(uint8_t* y, float (&v)[kWidth], float inverse, bool isInt8) {
 #pragma unroll

@@ -3,6 +3,7 @@ import type { OpCases } from "../contract/define-case";
 import attention from "./attention/attention.cases";
 import attentionBackward from "./attention_backward/attention_backward.cases";
 import attentionF8 from "./attention_f8/attention_f8.cases";
+import attentionF8Codes from "./attention_f8_codes/attention_f8_codes.cases";
 import attentionQ8 from "./attention_q8/attention_q8.cases";
 import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
@@ -45,6 +46,7 @@ export const OP_CASES = {
   attention: attention,
   attention_backward: attentionBackward,
   attention_f8: attentionF8,
+  attention_f8_codes: attentionF8Codes,
   attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv: conv,

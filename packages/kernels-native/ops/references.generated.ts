@@ -4,6 +4,7 @@ import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
 import attentionBackward from "./attention_backward/attention_backward.reference";
 import attentionF8 from "./attention_f8/attention_f8.reference";
+import attentionF8Codes from "./attention_f8_codes/attention_f8_codes.reference";
 import attentionQ8 from "./attention_q8/attention_q8.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
@@ -48,6 +49,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
   attention_backward: attentionBackward,
   attention_f8: attentionF8,
+  attention_f8_codes: attentionF8Codes,
   attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv: conv,

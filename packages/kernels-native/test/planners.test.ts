@@ -17,6 +17,7 @@ const OPS = [
     "attention",
     "attention_backward",
     "attention_f8",
+    "attention_f8_codes",
     "conv",
     "conv_q8",
     "copy",

@@ -98,6 +98,30 @@ export interface AttentionF8Options extends CallOptions {
   scale: number;
 }
 
+/** Arguments of {@link GraphOps.attentionF8Codes}. */
+export interface AttentionF8CodesOptions extends CallOptions {
+  /** codes of queries, heads side by side [B,F,S,E] f8e4m3 */
+  q: Tensor;
+  /** codes of keys; over space one frame serves all frames; over time Fk is the number of keys and L = S [B,Fk,L,E] f8e4m3 */
+  k: Tensor;
+  /** codes of values [B,Fk,L,E] f8e4m3 */
+  v: Tensor;
+  /** what codes of q stand for multiples of; finite and positive [1,1,1,1] f32 */
+  qScale: Tensor;
+  /** what codes of k stand for multiples of; finite and positive [1,1,1,1] f32 */
+  kScale: Tensor;
+  /** what codes of v stand for multiples of; finite and positive [1,1,1,1] f32 */
+  vScale: Tensor;
+  /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
+  yScale: Tensor;
+  /** what a sequence runs over; default "space" */
+  axis?: "space" | "time" | undefined;
+  /** number of heads; E is a multiple */
+  heads: number;
+  /** factor of the scores, usually 1/sqrt(head dimension) */
+  scale: number;
+}
+
 /** Arguments of {@link GraphOps.attentionQ8}. */
 export interface AttentionQ8Options extends CallOptions {
   /** queries, heads side by side [B,F,S,E] f32|f16|bf16 */
@@ -906,6 +930,23 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   attentionF8(options: AttentionF8Options): Tensor {
     return this.record("attention_f8", options);
+  }
+
+  /** Computes attention_f8 and rounds the result to float8 with one scale that is known before, so that a linear layer in 8 bits follows without a pass of its own: y = round(attention_f8(q, k, v) · (1 / yScale)), ties to even, saturating at ±448. No result is larger than the largest value, so that the scale can follow from that of values.
+   *  q: [B,F,S,E] codes of queries, heads side by side.
+   *  k: [B,Fk,L,E] codes of keys; over space one frame serves all frames; over time Fk is the number of keys and L = S.
+   *  v: [B,Fk,L,E] codes of values.
+   *  qScale: [1,1,1,1] what codes of q stand for multiples of; finite and positive.
+   *  kScale: [1,1,1,1] what codes of k stand for multiples of; finite and positive.
+   *  vScale: [1,1,1,1] what codes of v stand for multiples of; finite and positive.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive.
+   *  Returns y: [B,F,S,E] codes.
+   *  Source: https://arxiv.org/abs/2205.14135
+   *  Source: https://arxiv.org/abs/2407.08608
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  attentionF8Codes(options: AttentionF8CodesOptions): Tensor {
+    return this.record("attention_f8_codes", options);
   }
 
   /** Computes softmax(scale · q kᵀ) v per head over the tokens of each frame, with q and k, and v too unless `values` is full, rounded to 8 bits as quantize does it with a scale for each frame and head. Tensor cores also round scores of float8 to float16, and probabilities that multiply 8-bit values to a scale of logarithms relative to their running maximum; sums of probabilities are of the rounded ones.

@@ -97,7 +97,7 @@ export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights
 export { type FoldedNorm, foldedNorm } from "./weights/folded-norm";
 export { type GatedLayer, gatedScale } from "./weights/gated-scale";
 export { layerNormScale, normScale } from "./weights/norm-scale";
-export { type NormedProjection, projectionScale } from "./weights/projection-scale";
+export { attentionScale, type NormedProjection, projectionScale } from "./weights/projection-scale";
 export {
   LARGEST_CODES,
   type QuantizedType,

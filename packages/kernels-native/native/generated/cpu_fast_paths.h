@@ -6,6 +6,7 @@
   X(attention, AttentionArgs) \
   X(attention_backward, AttentionBackwardArgs) \
   X(attention_f8, AttentionF8Args) \
+  X(attention_f8_codes, AttentionF8CodesArgs) \
   X(attention_q8, AttentionQ8Args) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \

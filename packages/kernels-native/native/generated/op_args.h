@@ -130,6 +130,32 @@ struct AttentionF8Args {
   float scale;
 };
 
+/** Computes attention_f8 and rounds the result to float8 with one scale that is known before, so that a linear layer in 8 bits follows without a pass of its own: y = round(attention_f8(q, k, v) · (1 / yScale)), ties to even, saturating at ±448. No result is larger than the largest value, so that the scale can follow from that of values. */
+struct AttentionF8CodesArgs {
+  /** [B,F,S,E]: codes of queries, heads side by side. */
+  Tensor q;
+  /** [B,Fk,L,E]: codes of keys; over space one frame serves all frames; over time Fk is the number of keys and L = S. */
+  Tensor k;
+  /** [B,Fk,L,E]: codes of values. */
+  Tensor v;
+  /** [1,1,1,1]: what codes of q stand for multiples of; finite and positive. */
+  Tensor qScale;
+  /** [1,1,1,1]: what codes of k stand for multiples of; finite and positive. */
+  Tensor kScale;
+  /** [1,1,1,1]: what codes of v stand for multiples of; finite and positive. */
+  Tensor vScale;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,F,S,E]: codes. */
+  Tensor y;
+  /** what a sequence runs over. */
+  AttentionAxis axis;
+  /** number of heads; E is a multiple. */
+  int64_t heads;
+  /** factor of the scores, usually 1/sqrt(head dimension). */
+  float scale;
+};
+
 /** Computes softmax(scale · q kᵀ) v per head over the tokens of each frame, with q and k, and v too unless `values` is full, rounded to 8 bits as quantize does it with a scale for each frame and head. Tensor cores also round scores of float8 to float16, and probabilities that multiply 8-bit values to a scale of logarithms relative to their running maximum; sums of probabilities are of the rounded ones. */
 struct AttentionQ8Args {
   /** [B,F,S,E]: queries, heads side by side. */
@@ -1040,6 +1066,22 @@ inline AttentionF8Args read_attention_f8_args(const Row& row) {
   return args;
 }
 
+inline AttentionF8CodesArgs read_attention_f8_codes_args(const Row& row) {
+  AttentionF8CodesArgs args{};
+  args.q = row.tensors[0];
+  args.k = row.tensors[1];
+  args.v = row.tensors[2];
+  args.qScale = row.tensors[3];
+  args.kScale = row.tensors[4];
+  args.vScale = row.tensors[5];
+  args.yScale = row.tensors[6];
+  args.y = row.tensors[7];
+  args.axis = static_cast<AttentionAxis>(static_cast<int32_t>(row.attrs[0]));
+  args.heads = static_cast<int64_t>(row.attrs[1]);
+  args.scale = static_cast<float>(row.attrs[2]);
+  return args;
+}
+
 inline AttentionQ8Args read_attention_q8_args(const Row& row) {
   AttentionQ8Args args{};
   args.q = row.tensors[0];
@@ -1627,6 +1669,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(attention, AttentionArgs) \
   X(attention_backward, AttentionBackwardArgs) \
   X(attention_f8, AttentionF8Args) \
+  X(attention_f8_codes, AttentionF8CodesArgs) \
   X(attention_q8, AttentionQ8Args) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \

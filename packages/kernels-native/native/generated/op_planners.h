@@ -9,6 +9,7 @@ namespace vd {
 cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates attention_backward_cuda_variants(const AttentionBackwardArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates attention_f8_cuda_variants(const AttentionF8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+cuda::Candidates attention_f8_codes_cuda_variants(const AttentionF8CodesArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);

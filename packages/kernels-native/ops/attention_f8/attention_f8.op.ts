@@ -1,11 +1,4 @@
-import { attentionHeadAttrs, attentionShapeRules, defineOp, FLOATS } from "../../contract/op-kit";
-
-const codeScale = (of: string) =>
-  ({
-    dims: [1, 1, 1, 1],
-    dtype: ["f32"],
-    doc: `what codes of ${of} stand for multiples of; finite and positive`,
-  }) as const;
+import { attentionCodes, attentionHeadAttrs, attentionShapeRules, defineOp, FLOATS } from "../../contract/op-kit";
 
 export default defineOp({
   id: "attention_f8",
@@ -16,18 +9,7 @@ export default defineOp({
     "round probabilities as attention_q8 does.",
   formula: ["score[i,j] = scale · qScale · kScale · q[i] · k[j]", "y[i] = vScale · Σⱼ softmaxⱼ(score[i,j]) · v[j]"],
   source: ["https://arxiv.org/abs/2205.14135", "https://arxiv.org/abs/2407.08608", "https://arxiv.org/abs/2209.05433"],
-  inputs: {
-    q: { dims: ["B", "F", "S", "E"], dtype: ["f8e4m3"], doc: "codes of queries, heads side by side" },
-    k: {
-      dims: ["B", "Fk", "L", "E"],
-      dtype: ["f8e4m3"],
-      doc: "codes of keys; over space one frame serves all frames; over time Fk is the number of keys and L = S",
-    },
-    v: { dims: ["B", "Fk", "L", "E"], dtype: ["f8e4m3"], doc: "codes of values" },
-    qScale: codeScale("q"),
-    kScale: codeScale("k"),
-    vScale: codeScale("v"),
-  },
+  inputs: attentionCodes,
   attrs: attentionHeadAttrs,
   outputs: {
     y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, apart: "all", doc: "result; f32 unless `out` is of another type" },

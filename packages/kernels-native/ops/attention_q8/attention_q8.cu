@@ -165,10 +165,15 @@ template <int kParts> __device__ __forceinline__ void attention_plain(const Atte
       }
     }
   }
-  const float factor = (p.vScales != nullptr ? p.vScales[keys.scale(p, head)] : 1.0f) / total;
+  const float scales = (p.vScales != nullptr ? p.vScales[keys.scale(p, head)] : 1.0f) / (p.yScale != nullptr ? *p.yScale : 1.0f);
+  const float factor = scales / total;
 #pragma unroll
-  for (int i = 0; i < kParts; ++i)
-    if (channel0 + 32 * i < p.dim) store_any(p.y, p.xType, row * p.yPitch + head * p.dim + channel0 + 32 * i, out[i] * factor);
+  for (int i = 0; i < kParts; ++i) {
+    if (channel0 + 32 * i >= p.dim) continue;
+    const int64_t at = row * p.yPitch + head * p.dim + channel0 + 32 * i;
+    if (p.xType == kF8E4M3) static_cast<__nv_fp8_e4m3*>(p.y)[at] = from_float<__nv_fp8_e4m3>(out[i] * factor);
+    else store_any(p.y, p.xType, at, out[i] * factor);
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 //     maximum, which moves when a code is next to the largest, so that they use float8's range of 15 powers of two, and their sum, a
 //     product with ones, is that of the rounded ones.
 //   - Outputs of four blocks are added up in float32 (tensor cores keep about 14 bits of a sum).
-// Symbols: attention_q8_sm90_<type of q and k>_<dtype>.
+// Symbols: attention_q8_sm90_<type of q and k>_<dtype>; dtype: of the result, which attention_f8 may leave as codes.
 #include "../../device/attention_q8.h"
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
@@ -233,7 +233,8 @@ __device__ __forceinline__ void add_part(float (&out)[kOutputs], const float (&p
 template <class T>
 __device__ __forceinline__ void store_tile(const AttentionQ8Params& p, const TileIndex& t, const float (&out)[kOutputs], int rowInTile) {
   const int lane = threadIdx.x & 3;
-  const float valueScale = __ldg(p.vScales + (t.keyFrame * p.heads + t.head) * p.scaleStride);
+  float valueScale = __ldg(p.vScales + (t.keyFrame * p.heads + t.head) * p.scaleStride);
+  if (p.yScale != nullptr) valueScale /= __ldg(p.yScale);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float factor = valueScale / out[32 + 2 * r];  // NaN where a score was: its row has no codes but 0
@@ -388,5 +389,7 @@ template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(con
 VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, Roles<__nv_fp8_e4m3>::kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half>)
 VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, Roles<__nv_fp8_e4m3>::kThreads, 1,
           attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16>)
+VD_KERNEL(attention_q8_sm90_f8e4m3_f8e4m3, AttentionQ8Params, Roles<__nv_fp8_e4m3>::kThreads, 1,
+          attention_q8_d64<__nv_fp8_e4m3, __nv_fp8_e4m3>)
 VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, Roles<int8_t>::kThreads, 1, attention_q8_d64<int8_t, __half>)
 VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, Roles<int8_t>::kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16>)

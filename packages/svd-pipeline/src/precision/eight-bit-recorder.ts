@@ -2,6 +2,7 @@ import { type OpId, VdError } from "@vd/kernels-native";
 import {
   type ActivationQuantization,
   type AttentionOptions,
+  attentionScale,
   type CallOptions,
   type ConvOptions,
   changedWeight,
@@ -21,6 +22,7 @@ import {
   type QuantizedWeights,
   type RecordCall,
   recordAttentionF8,
+  recordAttentionF8Codes,
   recordAttentionQ8,
   recordConvQ8,
   recordLinearQ8,
@@ -111,7 +113,7 @@ export class EightBitRecorder {
   /** Records a call in its place, or keeps it until one that reads it, waits too or may write what it reads. Returns its first result. */
   add(op: OpId, call: CallOptions): Tensor {
     const { x, q } = call as { x?: Tensor; q?: Tensor };
-    const result = waitingResult(op, call) ?? this.projectionResult(op, call);
+    const result = waitingResult(op, call) ?? this.projectionResult(op, call) ?? this.attentionResult(op, call);
     const isRead = this.waiting !== undefined && this.waiting.result.storage === (x ?? q)?.storage;
     if (isRead) this.waiting = undefined;
     else if (result || call.out || call.outputs) this.finish();
@@ -215,6 +217,21 @@ export class EightBitRecorder {
     return this.kindOfCodes(producer.call as LinearOptions) === "normLinear" ? producer : undefined;
   }
 
+  /** The result of attention that may leave it in float8 for the layer behind it. Undefined for others. */
+  private attentionResult(op: OpId, call: CallOptions): Tensor | undefined {
+    const { q, out } = call as AttentionOptions;
+    return op === "attention" && !out && this.isOverCodes(call as AttentionOptions)
+      ? emptyTensor(q.dims, q.dtype)
+      : undefined;
+  }
+
+  /** Whether attention is over codes that the layer before leaves. */
+  private isOverCodes(call: AttentionOptions): boolean {
+    if (!this.projectionOf(call)) return false;
+    const place = { areCodesPassed: false, isNormInside: false, areOperandsCodes: true };
+    return this.kinds.of("attention", call, place) === "attention" && this.typeOf("attention", call.name!) === "f8e4m3";
+  }
+
   /** The kind of a layer, given that what it leaves are codes. */
   private kindOfCodes(linear: LinearOptions): LayerKind | undefined {
     return this.kinds.of("linear", linear, { areCodesPassed: true, isNormInside: false, areOperandsCodes: false });
@@ -284,6 +301,7 @@ export class EightBitRecorder {
   private ownCodes(producer: Producer, wanted: WantedCodes): Quantized | undefined {
     if (producer.op === "layer_norm") return wanted.per === "row" ? this.tokenNormCodes(producer, wanted) : undefined;
     if (this.model.codesFrom === "passes") return undefined;
+    if (producer.op === "attention") return this.attentionCodes(producer, wanted);
     return producer.op === "group_norm" ? this.groupNormCodes(producer, wanted) : this.gatedCodes(producer, wanted);
   }
 
@@ -310,6 +328,15 @@ export class EightBitRecorder {
     for (const operand of Object.values(call).filter(isTensor)) this.writeProducer(operand);
     const places = { yScale, out: emptyTensor(result.dims, dtype) };
     return { codes: this.record("group_norm_q8", { ...call, ...places } as CallOptions), scales: yScale };
+  }
+
+  /** With a scale that is known, or follows from that of the values. */
+  private attentionCodes({ call }: Producer, { dtype, scale }: WantedCodes): Quantized | undefined {
+    const attention = call as AttentionOptions;
+    const projection = dtype === "f8e4m3" ? this.projectionOf(attention) : undefined;
+    if (!projection) return undefined;
+    const values = this.codesOfProjection(projection);
+    return recordAttentionF8Codes(this.record, attention, values, scale ?? attentionScale(values.scales));
   }
 
   /** Of a gated layer that is computed in the same type. */
@@ -354,9 +381,11 @@ export class EightBitRecorder {
     return normWeight && gatedScale({ normWeight, normBias, weight, bias, act });
   }
 
-  /** Whether a linear layer's input, which a gated one makes, will come in codes that this leaves. */
+  /** Whether a linear layer's input, which a gated one or attention makes, will come in codes that this leaves. */
   private comesInCodes({ name, x }: LinearOptions): boolean {
     const gated = this.producers.get(x.storage);
+    if (gated?.op === "attention" && !gated.isWritten)
+      return this.typeOf("attentionOutput", name!) === "f8e4m3" && this.isOverCodes(gated.call as AttentionOptions);
     if (this.model.codesFrom === "passes" || gated?.op !== "linear") return false;
     const dtype = this.typeOf("gatedLinear", name!);
     if (dtype === "full" || !this.isGatedIn(dtype, gated.call as LinearOptions)) return false;
@@ -404,7 +433,7 @@ export class EightBitRecorder {
   /** True if what made a tensor can divide its channels on the way: no activation follows its weights. */
   private isFoldable({ storage }: Tensor): boolean {
     const producer = this.producers.get(storage);
-    return producer !== undefined && producer.op !== "group_norm";
+    return producer !== undefined && producer.op !== "group_norm" && producer.op !== "attention";
   }
 
   /** The same call with channels of its result divided. */

@@ -19,11 +19,19 @@ import type { LayerPrecision } from "../options/choices";
  *
  * - `normLinear`: linear layers behind a LayerNorm, that is q, k and v as one product, and the gated half of feed-forward layers;
  * - `gatedLinear`: linear layers behind GEGLU, the second half of feed-forward layers;
- * - `projection`: other linear layers over all pixels: behind attention, into and out of transformers, skip connections;
+ * - `attentionOutput`: linear layers behind attention that leaves them float8;
+ * - `projection`: other linear layers over all pixels: behind other attention, into and out of transformers, skip connections;
  * - `temporalConv`: convolutions over frames alone;
  * - `spatialConv`: convolutions over height and width;
  * - `attention`: attention of a frame's tokens to each other, and of a token's frames where queries, keys and values come in float8. */
-export type LayerKind = "normLinear" | "gatedLinear" | "projection" | "temporalConv" | "spatialConv" | "attention";
+export type LayerKind =
+  | "normLinear"
+  | "gatedLinear"
+  | "attentionOutput"
+  | "projection"
+  | "temporalConv"
+  | "spatialConv"
+  | "attention";
 
 /** In which type layers are computed: in 8 bits, or `full`, in the type of the activations. */
 export type LayerType = QuantizedType | "full";
@@ -43,12 +51,15 @@ const STAYS = { projection: "full" } as const;
 export const PRECISION_PLANS: Readonly<Record<EightBitPrecision, PrecisionPlan>> = {
   fp8: {
     ...{ ...STAYS, normLinear: "f8e4m3", gatedLinear: "f8e4m3", temporalConv: "f8e4m3" },
-    ...{ spatialConv: "f8e4m3", attention: "f8e4m3" },
+    ...{ spatialConv: "f8e4m3", attention: "f8e4m3", attentionOutput: "f8e4m3" },
   },
-  int8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8", spatialConv: "full", attention: "i8" },
+  int8: {
+    ...{ ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8" },
+    ...{ spatialConv: "full", attention: "i8", attentionOutput: "full" },
+  },
   mixed8: {
     ...{ ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "f8e4m3" },
-    ...{ spatialConv: "full", attention: "f8e4m3" },
+    ...{ spatialConv: "full", attention: "f8e4m3", attentionOutput: "full" },
   },
 };
 
@@ -94,8 +105,8 @@ const hasManyRows = ({ dims }: Tensor) => dims.slice(0, -1).reduce((rows, size) 
 
 /** What is known of a layer besides its call. */
 interface LayerPlace {
-  /** Whether codes pass between the two halves of a feed-forward layer, the gated one of which leaves them: then both halves gain whatever
-   *  their sizes. */
+  /** Whether codes pass between the two halves of a feed-forward layer, the gated one of which leaves them, or attention leaves them: then
+   *  layers gain whatever their sizes. */
   areCodesPassed: boolean;
   /** Whether the norm in front is part of the layer, so that codes of its tokens never lie in memory: then queries, keys and values gain, too. */
   isNormInside: boolean;
@@ -114,6 +125,7 @@ function linearKind(
   const isLarge = hasManyRows(call.x) && !areCodesPassed;
   if (origin?.op === "layer_norm")
     return isLarge && !isNormInside && channels < LEAST_OF_MANY_ROWS.normLinear ? undefined : "normLinear";
+  if (origin?.op === "attention") return areCodesPassed ? "attentionOutput" : "projection";
   const isBehindGate = origin?.op === "linear" && isGated((origin.call as LinearOptions).act);
   if (!isBehindGate) return "projection";
   return isLarge && results < LEAST_OF_MANY_ROWS.gatedLinear ? undefined : "gatedLinear";

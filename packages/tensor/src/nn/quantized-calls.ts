@@ -257,27 +257,46 @@ export function hasAttentionF8(call: AttentionOptions): boolean {
   return hasAttentionQ8({ ...call, axis: "space" });
 }
 
-/** Records an attention that {@link hasAttentionF8} over codes of what its q, k and v are ranges of the channels of. projection: the
- *  codes, as {@link recordNormedLinearQ8Codes} leaves them with a scale of `projectionScale`. */
-export function recordAttentionF8(record: RecordCall, call: AttentionOptions, projection: Quantized): Tensor {
-  requireArgument("recordAttentionF8 record", record, FUNCTION);
-  requireOptions("recordAttentionF8 call", call);
-  requireFields("recordAttentionF8 projection", projection, { codes: TENSOR, scales: TENSOR });
-  const { name, axis, heads, scale } = call;
-  const { codes, scales } = projection;
+/** Queries, keys and values as ranges of the channels of codes. */
+function codedOperands(call: AttentionOptions, { codes, scales }: Quantized) {
   const part = ({ dims, dtype, byteOffset }: Tensor): Tensor => ({
     ...codes,
     dims,
     byteOffset: codes.byteOffset + byteOffset / elementBytes(dtype),
   });
-  const operands = {
-    q: part(call.q),
-    k: part(call.k),
-    v: part(call.v),
-    qScale: scales,
-    kScale: scales,
-    vScale: scales,
+  return {
+    ...{ q: part(call.q), k: part(call.k), v: part(call.v) },
+    ...{ qScale: scales, kScale: scales, vScale: scales },
   };
+}
+
+/** Records an attention that {@link hasAttentionF8} over codes of what its q, k and v are ranges of the channels of. projection: the
+ *  codes, as {@link recordNormedLinearQ8Codes} leaves them with a scale of `projectionScale`. */
+export function recordAttentionF8(record: RecordCall, call: AttentionOptions, projection: Quantized): Tensor {
+  requireArgument("recordAttentionF8 record", record, FUNCTION);
+  requireOptions("recordAttentionF8 call", call);
+  requireFields("recordAttentionF8 projection", projection, CODES);
+  const { name, axis, heads, scale } = call;
   const out = call.out ?? emptyTensor(call.q.dims, call.q.dtype);
-  return record("attention_f8", { name, axis, heads, scale, ...operands, out } as CallOptions);
+  return record("attention_f8", { name, axis, heads, scale, ...codedOperands(call, projection), out } as CallOptions);
+}
+
+/** Records the same with a result in float8 for the linear layer behind it. yScale: [1,1,1,1], as `attentionScale` gives it. */
+export function recordAttentionF8Codes(
+  record: RecordCall,
+  call: AttentionOptions,
+  projection: Quantized,
+  yScale: Tensor,
+): Quantized {
+  requireArgument("recordAttentionF8Codes record", record, FUNCTION);
+  requireOptions("recordAttentionF8Codes call", call);
+  requireFields("recordAttentionF8Codes projection", projection, CODES);
+  requireTensor("recordAttentionF8Codes yScale", yScale);
+  const { name, axis, heads, scale } = call;
+  const out = emptyTensor(call.q.dims, "f8e4m3");
+  const operands = { ...codedOperands(call, projection), yScale, out };
+  return {
+    codes: record("attention_f8_codes", { name, axis, heads, scale, ...operands } as CallOptions),
+    scales: yScale,
+  };
 }

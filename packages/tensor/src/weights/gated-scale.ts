@@ -85,5 +85,5 @@ export function gatedScale(layer: GatedLayer): Tensor {
   requireFields("gatedScale", layer, LAYER);
   const { normWeight, normBias, weight, bias } = layer;
   const sources = [normWeight, normBias, weight, bias].filter((each) => each !== undefined);
-  return codeScale(weight.storage.name, sources, () => largestOf(layer));
+  return codeScale(weight.storage.name, { sources, findLargest: () => largestOf(layer) });
 }

@@ -32,7 +32,7 @@ function* bound(weight: Tensor, bias: Tensor): Pausable<number> {
 export function layerNormScale(weight: Tensor, bias: Tensor): Tensor {
   requireTensor("layerNormScale weight", weight);
   requireTensor("layerNormScale bias", bias);
-  return codeScale(weight.storage.name, [weight, bias], () => bound(weight, bias));
+  return codeScale(weight.storage.name, { sources: [weight, bias], findLargest: () => bound(weight, bias) });
 }
 
 /**
@@ -45,5 +45,5 @@ export function layerNormScale(weight: Tensor, bias: Tensor): Tensor {
 export function normScale(weight: Tensor, bias: Tensor): Tensor {
   requireTensor("normScale weight", weight);
   requireTensor("normScale bias", bias);
-  return codeScale(weight.storage.name, [weight, bias], () => largestOf(weight, bias));
+  return codeScale(weight.storage.name, { sources: [weight, bias], findLargest: () => largestOf(weight, bias) });
 }

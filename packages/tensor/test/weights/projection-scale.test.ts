@@ -1,6 +1,18 @@
-import { openDevice } from "@vd/kernels-native";
+import { allocateBuffer, openDevice } from "@vd/kernels-native";
 import { describe, expect, it } from "vitest";
-import { CpuGenerator, Graph, layoutGraph, type NormedProjection, Plan, projectionScale } from "../../src/index";
+import {
+  attentionScale,
+  CpuGenerator,
+  fromFloat16Array,
+  Graph,
+  layoutGraph,
+  makeStorage,
+  type NormedProjection,
+  Plan,
+  projectionScale,
+  type Tensor,
+  toFloat16Array,
+} from "../../src/index";
 
 const cpu = openDevice("cpu", { threads: 1 });
 const [CHANNELS, RESULTS, TOKENS] = [64, 192, 300];
@@ -11,12 +23,14 @@ const normals = (count: number, deviation = 1, mean = 0) =>
 /** The largest code that queries and keys may have. */
 const MOST = 28;
 
+const numberIn = ({ storage }: Tensor) =>
+  new Float32Array(storage.place!.buffer.readSync(new Uint8Array(4)).buffer)[0]!;
+
 /** The number that a scale holds, as a plan reads it. */
 async function scaleOf(layer: NormedProjection): Promise<number> {
   const scale = projectionScale(layer);
   await scale.storage.fill!();
-  const bytes = scale.storage.place!.buffer.readSync(new Uint8Array(4));
-  return new Float32Array(bytes.buffer)[0]!;
+  return numberIn(scale);
 }
 
 /** The largest magnitude of a layer's results, of tokens that a norm leaves. */
@@ -68,6 +82,30 @@ describe("the scale of codes for queries, keys and values", () => {
     const largest = (await largestOf(layer, normals(TOKENS * CHANNELS, 3, 1))) / (await scaleOf(layer));
     expect(largest).toBeLessThanOrEqual(MOST);
     expect(largest).toBeGreaterThan(MOST / 8);
+  });
+
+  it("is the same where it is needed before a plan is loaded", async () => {
+    expect(numberIn(projectionScale(layer))).toBe(await scaleOf(layer));
+  });
+
+  it("is sixteen times that of attention's results, which are means of values", async () => {
+    const scale = attentionScale(projectionScale(layer));
+    await scale.storage.fill!();
+    expect(numberIn(scale) * 16).toBeCloseTo(await scaleOf(layer), 6);
+  });
+
+  it("is the same of a weight of 16 bits, read a part after the other", async () => {
+    const [rows, width] = [2100, 256];
+    const numbers = normals(rows * width, 0.05);
+    numbers[2050 * width + 7] = 3; // the largest lies in the last part
+    const halves = toFloat16Array(numbers);
+    const norm = { normWeight: g.constant(normals(width, 0.3, 1), [width]) };
+    const wide = g.constant(fromFloat16Array(halves), [rows, width]);
+    const buffer = allocateBuffer(halves.byteLength);
+    buffer.writeSync(halves);
+    const storage = makeStorage("weights", halves.byteLength, "halves", { buffer, byteOffset: 0 });
+    const narrow: Tensor = { ...wide, storage, dtype: "f16" };
+    expect(await scaleOf({ ...norm, weight: narrow })).toBe(await scaleOf({ ...norm, weight: wide }));
   });
 
   it("grows with biases, and is that of weights without them where there are none", async () => {

@@ -104,6 +104,7 @@ export function sampleAttention(call: FullCall): SampledCall[] {
       ...{ normQ: perRow(operands.normQ), normK: perRow(operands.normK) },
       ...{ rotaryQ: perRow(operands.rotaryQ, queries), rotaryK: perRow(operands.rotaryK) },
       ...{ qScale: scaleOf("qScale"), kScale: scaleOf("kScale"), vScale: scaleOf("vScale") },
+      yScale: scaleOf("yScale"),
       mask: added,
     };
     const present = Object.entries(small).filter((entry): entry is [string, Plain] => entry[1] !== undefined);

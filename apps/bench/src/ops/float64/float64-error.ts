@@ -29,6 +29,7 @@ const SAMPLERS: Readonly<Partial<Record<OpId, Sampler>>> = {
   conv_winograd: { take: sampleNormedConv },
   attention: { take: sampleAttention },
   attention_f8: { take: sampleAttention },
+  attention_f8_codes: { take: sampleAttention, scale: "yScale" },
   attention_q8: { take: sampleAttention, unrounded: "attention" },
   layer_norm: { take: sampleTokens },
   layer_norm_linear: { take: sampleLinear },

@@ -72,6 +72,7 @@ const IN_8_BITS = [
   "attention_f8",
 ] as const;
 const IN_CODES = [
+  "attention_f8_codes",
   "linear_q8_codes",
   "layer_norm_linear_q8_codes",
   "conv_q8_codes",

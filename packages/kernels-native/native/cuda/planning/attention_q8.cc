@@ -36,7 +36,7 @@ TensorMapRequest codes_map(size_t offset, const AttentionCodes& codes, uint32_t 
 Reason attention_q8_sm90_reason(const Tensor& y, int64_t heads, float scale, const DeviceInfo& device) {
   const int64_t dim = y.channels() / heads;
   return first_of({wgmma_reason(device), if_so(dim != kHead, {"is for heads of #, the row has heads of #", {kHead, dim}}),
-                   if_so(!is_16_bit(y.dtype), {"is not of a 16-bit float type", {}, "y"}), access_reason(y, "y", 8, true),
+                   if_so(y.dtype == DType::f32, {"is of float32", {}, "y"}), access_reason(y, "y", 8, true),
                    if_so(!(scale > 0), {"needs a positive scale"})});
 }
 

@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "../../../native/cpu/code_scale.h"
-#include "../../../native/cpu/fast_paths.h"
+#include "../../../native/cpu/inner_attention.h"
 
 namespace vd::cpu {
 namespace {
 
-constexpr int64_t kAlignFloats = 16;
 /** Channels of a head that are codes at a time. */
 constexpr int64_t kMostCodes = 64;
 
@@ -18,7 +17,7 @@ class AttentionQ8 final : public PreparedRow {
   AttentionQ8(const AttentionQ8Args& args, PackCache& cache, const Target& target)
       : args_(args),
         cache_(cache),
-        target_{target.isa, Math::exact},
+        target_(target),
         kernels_(code_kernels_of(resolve_isa(target.isa))),
         inner_(attention(args.q, args.k, args.v)) {}
 
@@ -30,10 +29,8 @@ class AttentionQ8 final : public PreparedRow {
   void run(ThreadPool& pool, const Scratch& scratch) override {
     auto* at = reinterpret_cast<float*>(scratch.shared);
     const auto copied = [&](const Tensor& t, DType type) {
-      Tensor copy = t;
-      copy.data = at;
-      copy.pitch = t.channels();
-      at += padded(t.count());
+      const Tensor copy = as_floats(t, at);
+      at += padded_floats(t.count());
       round(t, type, copy.as<float>(), pool);
       return copy;
     };
@@ -46,11 +43,10 @@ class AttentionQ8 final : public PreparedRow {
   }
 
  private:
-  static int64_t padded(int64_t floats) { return (floats + kAlignFloats - 1) / kAlignFloats * kAlignFloats; }
   bool rounds_values() const { return args_.values != AttentionValues::full; }
   size_t copied_bytes() const {
-    const int64_t values = rounds_values() ? padded(args_.v.count()) : 0;
-    return static_cast<size_t>(padded(args_.q.count()) + padded(args_.k.count()) + values) * sizeof(float);
+    const int64_t values = rounds_values() ? padded_floats(args_.v.count()) : 0;
+    return static_cast<size_t>(padded_floats(args_.q.count()) + padded_floats(args_.k.count()) + values) * sizeof(float);
   }
 
   std::unique_ptr<PreparedRow> attention(const Tensor& q, const Tensor& k, const Tensor& v) const {
@@ -62,7 +58,7 @@ class AttentionQ8 final : public PreparedRow {
     a.axis = AttentionAxis::space;
     a.heads = args_.heads;
     a.scale = args_.scale;
-    return prepare_attention(a, cache_, target_);
+    return prepare_inner_attention(a, cache_, target_);
   }
 
   /** Each head of each frame of x [B,F,S,E] rounded to codes with a scale of its own, and back. */
@@ -86,7 +82,7 @@ class AttentionQ8 final : public PreparedRow {
 
   AttentionQ8Args args_;
   PackCache& cache_;
-  Target target_;  // products are exact, whatever those of floats are: the codes are rounded enough
+  Target target_;
   const CodeKernels& kernels_;
   /** Of the row's sizes; never run. */
   std::unique_ptr<PreparedRow> inner_;

@@ -1,7 +1,8 @@
 import type { ExportContext, NamedRow } from "../context";
-import { attend } from "./attention";
+import { attend, attended } from "./attention";
 import { layoutOf, sizesOf } from "./attention-layout";
 import { coded, scalesOf } from "./codes";
+import { writeWithKnownScale } from "./quantize";
 
 /** Each head of each frame rounded to 8 bits and back, [tokens, E]; as it is where `type` is full. */
 function roundedHeads(c: ExportContext, row: NamedRow, operand: "q" | "k" | "v", type: string): string {
@@ -30,13 +31,24 @@ export function attentionQ8(c: ExportContext, row: NamedRow): void {
   attend(c, whole, { q, k, v: roundedHeads(c, row, "v", values) }, layoutOf(whole));
 }
 
-/** Attention of float8 codes, each times its scale. */
-export function attentionF8(c: ExportContext, row: NamedRow): void {
-  const whole = asAttention(row);
+/** What float8 codes of the operands stand for, each times its scale. */
+function numbersOfCodes(c: ExportContext, row: NamedRow) {
   const numbersOf = (operand: string) => {
     const [codes, scale] = [row.inputs[operand]!, row.inputs[`${operand}Scale`]!];
     const numbers = c.writer.node("Mul", [c.wideGrid(codes, row.name), c.wideGrid(scale, row.name)]);
     return c.narrowed(c.regroup(numbers, codes.dims[3]!));
   };
-  attend(c, whole, { q: numbersOf("q"), k: numbersOf("k"), v: numbersOf("v") }, layoutOf(whole));
+  return { q: numbersOf("q"), k: numbersOf("k"), v: numbersOf("v") };
+}
+
+/** Attention of float8 codes. */
+export function attentionF8(c: ExportContext, row: NamedRow): void {
+  const whole = asAttention(row);
+  attend(c, whole, numbersOfCodes(c, row), layoutOf(whole));
+}
+
+/** The same, then codes with the given scale. */
+export function attentionF8Codes(c: ExportContext, row: NamedRow): void {
+  const whole = asAttention(row);
+  writeWithKnownScale(c, row, attended(c, whole, numbersOfCodes(c, row), layoutOf(whole)).y);
 }

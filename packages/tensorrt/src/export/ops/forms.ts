@@ -110,6 +110,10 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     note: "in float32 whatever the model's type",
   },
   attention_f8: { nodes: ["MatMul", "Mul", "Softmax"], note: DEQUANTISED },
+  attention_f8_codes: {
+    nodes: ["Add", "DequantizeLinear", "Div", "MatMul", "Mul", "QuantizeLinear", "Softmax"],
+    note: DEQUANTISED,
+  },
   attention_q8: {
     nodes: [
       "Abs",

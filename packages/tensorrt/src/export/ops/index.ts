@@ -2,7 +2,7 @@ import type { OpId } from "@vd/kernels-native";
 import type { ExportContext, NamedRow } from "../context";
 import { attention } from "./attention";
 import { attentionBackward } from "./attention-backward";
-import { attentionF8, attentionQ8 } from "./attention-q8";
+import { attentionF8, attentionF8Codes, attentionQ8 } from "./attention-q8";
 import { conv, convQ8, convQ8Codes, normedConv, normedConvQ8 } from "./convolutions";
 import { copy, denoiseInput, framesOut, guide, pointwise, timestepEmbedding, tokenEmbed } from "./elements";
 import { elementwise } from "./elementwise";
@@ -22,6 +22,7 @@ export const MAPPINGS: { [Op in OpId]?: Mapping | undefined } = {
   attention,
   attention_backward: attentionBackward,
   attention_f8: attentionF8,
+  attention_f8_codes: attentionF8Codes,
   attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv,

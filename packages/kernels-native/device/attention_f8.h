@@ -1,6 +1,6 @@
-// Parameters of the kernels of attention_f8, shared by host and device.
+// Parameters of the kernels of attention over float8 codes, shared by host and device.
 #pragma once
-#include "../../device/attention_rows.h"
+#include "attention_rows.h"
 
 namespace vd::device {
 
@@ -10,6 +10,7 @@ struct AttentionF8Params {
   const float* qScale;
   const float* kScale;
   const float* vScale;
+  const float* yScale;  // null where y is numbers
 };
 
 }  // namespace vd::device
