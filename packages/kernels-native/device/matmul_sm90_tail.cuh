@@ -50,20 +50,29 @@ __device__ __forceinline__ void matmul_store_branchy(const MatmulSm90Params& p,
   }
 }
 
-/** The frame (counted over batches) that every pixel of the tile lies in, or of a wide tile of rows, or of two frames, those of the
+/** True where two frames (counted over batches) have one bias: those of a clip may. */
+__device__ __forceinline__ bool have_one_bias(const Epilogue& e, uint32_t first, uint32_t last) {
+  if (first == last) return true;
+  const auto frames = static_cast<uint32_t>(e.framesPerBatch);
+  return e.frameBiasFrameStride == 0 && (e.frameBiasBatchStride == 0 || first / frames == last / frames);
+}
+
+/** A frame (counted over batches) whose bias every pixel of the tile has, or of a wide tile of rows, or of two frames, those of the
  *  warpgroup `group`; -1 when there are several. */
 template <class Config> __device__ __forceinline__ int matmul_frame(const MatmulSm90Params& p, const PixelBox& box, int group) {
   const uint32_t frame = p.epilogue.pixelsPerFrame / p.numPhases;
+  uint32_t first, last;
   if constexpr (Config::kTile.wide && Config::kRowTiles) {
-    const uint32_t first = min(box.w + group * Config::kRows, p.out[2] - 1), last = min(box.w + (group + 1) * Config::kRows, p.out[2]) - 1;
-    return first / frame == last / frame ? static_cast<int>(first / frame) : -1;
-  } else if constexpr (Config::kTile.wide) {
-    if (p.tile[0] == 2 && p.tile[1] * p.tile[2] == Config::kRows) return box.b * p.out[0] + min(box.f + group, p.out[0] - 1);
+    first = min(box.w + group * Config::kRows, p.out[2] - 1) / frame;
+    last = (min(box.w + (group + 1) * Config::kRows, p.out[2]) - 1) / frame;
+  } else {
+    if constexpr (Config::kTile.wide)
+      if (p.tile[0] == 2 && p.tile[1] * p.tile[2] == Config::kRows) return box.b * p.out[0] + min(box.f + group, p.out[0] - 1);
+    const int w = min(box.w + p.tile[2], p.out[2]) - 1, h = min(box.h + p.tile[1], p.out[1]) - 1, f = min(box.f + p.tile[0], p.out[0]) - 1;
+    first = (((box.b * p.out[0] + box.f) * p.out[1] + box.h) * p.out[2] + box.w) / frame;
+    last = (((box.b * p.out[0] + f) * p.out[1] + h) * p.out[2] + w) / frame;
   }
-  const int w = min(box.w + p.tile[2], p.out[2]) - 1, h = min(box.h + p.tile[1], p.out[1]) - 1, f = min(box.f + p.tile[0], p.out[0]) - 1;
-  const uint32_t first = ((box.b * p.out[0] + box.f) * p.out[1] + box.h) * p.out[2] + box.w;
-  const uint32_t last = ((box.b * p.out[0] + f) * p.out[1] + h) * p.out[2] + w;
-  return first / frame == last / frame ? static_cast<int>(first / frame) : -1;
+  return have_one_bias(p.epilogue, first, last) ? static_cast<int>(first) : -1;
 }
 
 /** What the products of a column are multiplied with: outScale and the column's scale, and that of x where x has one. */

@@ -222,6 +222,11 @@ export const wide: Case[] = [
     attrs: { padding: around(1, 0) },
   },
   {
+    name: "3x1x1 of 320 filters, small frames, a bias of each clip",
+    inputs: { x: [2, 9, 3, 5, 64], weight: [320, 64, 3, 1, 1], bias: [320], frameBias: [2, 1, 320] },
+    attrs: { padding: around(1, 0) },
+  },
+  {
     name: "doubled by 512 filters, on a gap",
     inputs: { x: [2, 3, 8, 32, 64], weight: [512, 64, 1, 3, 3], bias: [512], frameBias: [2, 3, 512] },
     attrs: { padding: around(0, 1), upsample: true },

@@ -169,6 +169,15 @@ const stationary: Shape[] = [
     },
   },
   {
+    name: "3x1x1 of 64 to 160, small frames, a bias of each clip",
+    x: [2, 9, 3, 5, 64],
+    weight: [160, 64, 3, 1, 1],
+    more: {
+      inputs: { bias: [160], frameBias: [2, 1, 160] } as Case["inputs"],
+      attrs: { padding: around(1, 0) },
+    },
+  },
+  {
     name: "3x1x1 of 256",
     x: [1, 5, 12, 20, 256],
     weight: [256, 256, 3, 1, 1],

@@ -20,10 +20,12 @@ Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& bo
  *  frame bias for a tile. */
 Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const Epilogue& e = p.epilogue;
-  // Wide tiles have one for each warpgroup's half: of rows, or of two frames.
+  // Wide tiles have one for each warpgroup's half: of rows, or of two frames. Boxes lie in a clip, whose frames may have one.
+  const bool ofClip = e.frameBiasFrameStride == 0, ofAll = ofClip && e.frameBiasBatchStride == 0;
   const bool halves = tile.wide && p.phases == 1 && box[0] == 2 && box[0] * box[1] * box[2] == tile.tileM;
-  const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && (box[0] == 1 || halves);
-  const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % (tile.wide ? std::max(box[2] / 2, 1) : box[2]) == 0;
+  const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && (box[0] == 1 || halves || ofClip);
+  const int64_t shared = int64_t{e.pixelsPerFrame} * (ofClip ? e.framesPerBatch : 1);
+  const bool rows = p.out[1] * p.out[2] == 1 && (ofAll || shared % (tile.wide ? std::max(box[2] / 2, 1) : box[2]) == 0);
   return first_of({tile.wide ? wide_reason(p, tile, box) : if_so(p.phases != 1, {"has no upsampling"}),
                    if_so(e.residual2 != nullptr && (p.gated || e.residual == nullptr), {"has no such pair of residuals"}),
                    if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
