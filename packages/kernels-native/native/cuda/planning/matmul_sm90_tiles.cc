@@ -20,10 +20,12 @@ Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& bo
  *  frame bias for a tile. */
 Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const Epilogue& e = p.epilogue;
-  // Wide tiles have one for each warpgroup's half: of rows, or of two frames. Boxes lie in a clip, whose frames may have one.
   const bool ofClip = e.frameBiasFrameStride == 0, ofAll = ofClip && e.frameBiasBatchStride == 0;
+  // Wide tiles have one for each warpgroup's half: of rows, or of two frames. The frames of a clip may have one; where filters see one
+  // frame, those of all clips follow each other, and boxes may lie in two.
   const bool halves = tile.wide && p.phases == 1 && box[0] == 2 && box[0] * box[1] * box[2] == tile.tileM;
-  const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && (box[0] == 1 || halves || ofClip);
+  const bool inClip = p.out[1] == e.framesPerBatch || e.framesPerBatch % box[0] == 0;
+  const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && (box[0] == 1 || halves || ofAll || (ofClip && inClip));
   const int64_t shared = int64_t{e.pixelsPerFrame} * (ofClip ? e.framesPerBatch : 1);
   const bool rows = p.out[1] * p.out[2] == 1 && (ofAll || shared % (tile.wide ? std::max(box[2] / 2, 1) : box[2]) == 0);
   return first_of({tile.wide ? wide_reason(p, tile, box) : if_so(p.phases != 1, {"has no upsampling"}),
