@@ -186,8 +186,10 @@ test.each([
 
 /** Ten hours at 200 frames a second where there is time for them. */
 const FRAMES = process.env.VD_LONG === "1" ? 7_200_000 : 60;
-/** What a thousand garbage collections may leave behind: V8's own tables. */
+/** What a thousand garbage collections may leave behind: V8's own tables, which also grow at once where it compiles. */
 const SLACK = 2 ** 17;
+/** What leaks does so in every stretch. */
+const STRETCHES = 2;
 
 test.each([0, 1, 2] as const)(`${FRAMES} frames, ahead %i, keep no memory`, { timeout: 360_000_000 }, async (ahead) => {
   const session = await open({ ahead });
@@ -198,11 +200,15 @@ test.each([0, 1, 2] as const)(`${FRAMES} frames, ahead %i, keep no memory`, { ti
     return frames.next();
   };
   for (let i = 0; i < 20; i++) await next(i);
-  const before = heldMemory();
-  for (let i = 0; i < FRAMES; i++) await next(i);
-  const after = heldMemory();
-  expect(after.outside - before.outside).toBeLessThanOrEqual(0);
-  expect(after.heap - before.heap).toBeLessThan(SLACK);
+  const growths: number[] = [];
+  for (let stretch = 0; stretch < STRETCHES; stretch++) {
+    const before = heldMemory();
+    for (let i = 0; i < FRAMES / STRETCHES; i++) await next(i);
+    const after = heldMemory();
+    expect(after.outside - before.outside).toBeLessThanOrEqual(0);
+    growths.push(after.heap - before.heap);
+  }
+  expect(Math.min(...growths)).toBeLessThan(SLACK);
   await session.close();
 });
 
