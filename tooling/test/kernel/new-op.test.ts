@@ -171,6 +171,6 @@ describe("profiling one op", () => {
         "node --import tsx apps/bench/src/cli.ts ops 'svd-xt'\\''s' --op guide --device cuda --no-peers --rounds 1 --repeats 1",
     );
     expect(profileCommand("nsys", "attention", [])).toContain("nsys profile --trace cuda,nvtx");
-    expect(profileCommand("ncu", "attention", [])).toContain("'regex:^attention_(?!backward|f8|q8)'");
+    expect(profileCommand("ncu", "attention", [])).toContain("'regex:^attention_(?!backward|f8|f8_codes|q8)'");
   });
 });

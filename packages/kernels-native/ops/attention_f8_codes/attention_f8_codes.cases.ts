@@ -8,6 +8,7 @@ type Case = CaseOf<typeof attentionF8Codes>;
 const coded = (call: AttentionCase, yScale = 0.03125): Case => ({
   ...call,
   inputs: { ...call.inputs, yScale: one(yScale) },
+  outType: "f8e4m3",
 });
 
 export default defineCases(attentionF8Codes, {
