@@ -27,7 +27,7 @@ Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& 
   const bool inClip = p.out[1] == e.framesPerBatch || e.framesPerBatch % box[0] == 0;
   const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && (box[0] == 1 || halves || ofAll || (ofClip && inClip));
   const int64_t shared = int64_t{e.pixelsPerFrame} * (ofClip ? e.framesPerBatch : 1);
-  const bool rows = p.out[1] * p.out[2] == 1 && (ofAll || shared % (tile.wide ? std::max(box[2] / 2, 1) : box[2]) == 0);
+  const bool rows = p.out[1] * p.out[2] == 1 && (ofAll || shared % std::min(box[2], tile.wide ? tile.tileM / 2 : tile.tileM) == 0);
   return first_of({tile.wide ? wide_reason(p, tile, box) : if_so(p.phases != 1, {"has no upsampling"}),
                    if_so(e.residual2 != nullptr && (p.gated || e.residual == nullptr), {"has no such pair of residuals"}),
                    if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
