@@ -11,9 +11,9 @@ it("calibrate writes a table of the bundled model and says what it has", async (
   const output = join(temporaryFolder(), "table.json");
   const { status, stdout, stderr } = await runCommand(["calibrate", PICTURE, ...QUICK, "-o", output]);
   expect(status, stderr).toBe(0);
-  expect(stdout).toMatch(/table\.json: 60 layers, \d+ of them smoothed for int8/);
+  expect(stdout).toMatch(/table\.json: 72 layers, \d+ of them smoothed for int8/);
   const table = JSON.parse(readFileSync(output, "utf8")) as { format: string; layers: object };
-  expect([table.format, Object.keys(table.layers).length]).toEqual(["vd-calibration", 60]);
+  expect([table.format, Object.keys(table.layers).length]).toEqual(["vd-calibration", 72]);
 });
 
 it("calibrate needs a picture, a folder that is there, and shows its help", async () => {

@@ -103,6 +103,8 @@ const arePixels = ({ dims }: Tensor) => dims.slice(2, -1).some((size) => size > 
 
 const hasManyRows = ({ dims }: Tensor) => dims.slice(0, -1).reduce((rows, size) => rows * size, 1) >= MANY_ROWS;
 
+const hasKernelHeads = ({ k, heads }: AttentionOptions) => k.dims[3] === ATTENTION_HEAD * heads;
+
 /** What is known of a layer besides its call. */
 interface LayerPlace {
   /** Whether codes pass between the two halves of a feed-forward layer, the gated one of which leaves them, or attention leaves them: then
@@ -125,15 +127,16 @@ function linearKind(
   const isLarge = hasManyRows(call.x) && !areCodesPassed;
   if (origin?.op === "layer_norm")
     return isLarge && !isNormInside && channels < LEAST_OF_MANY_ROWS.normLinear ? undefined : "normLinear";
-  if (origin?.op === "attention") return areCodesPassed ? "attentionOutput" : "projection";
+  if (origin?.op === "attention")
+    return areCodesPassed && hasKernelHeads(origin.call as AttentionOptions) ? "attentionOutput" : "projection";
   const isBehindGate = origin?.op === "linear" && isGated((origin.call as LinearOptions).act);
   if (!isBehindGate) return "projection";
   return isLarge && results < LEAST_OF_MANY_ROWS.gatedLinear ? undefined : "gatedLinear";
 }
 
 function attentionKind(call: AttentionOptions, { areOperandsCodes }: LayerPlace): LayerKind | undefined {
-  const [, frames, tokens, channels] = call.k.dims as [number, number, number, number];
-  if (channels !== ATTENTION_HEAD * call.heads) return undefined;
+  const [, frames, tokens] = call.k.dims as [number, number, number];
+  if (!hasKernelHeads(call)) return undefined;
   if (areOperandsCodes && !hasAttentionF8(call)) return undefined;
   if (call.axis === "time") return areOperandsCodes && frames <= MOST_ATTENTION_FRAMES ? "attention" : undefined;
   const least = areOperandsCodes ? LEAST_ATTENTION_TOKENS_IN_CODES : LEAST_ATTENTION_TOKENS;
