@@ -134,6 +134,7 @@ export interface NativeDevice {
       explain?: boolean;
       batchInvariant?: boolean;
       streamBytes?: number;
+      transforms?: { buffer: NativeBuffer; byteOffset: number; bytes: number };
     },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */

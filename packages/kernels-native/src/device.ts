@@ -149,6 +149,16 @@ export interface CompileOptions {
    *  need more than that; smaller ones stay on the device, as all do by default (0). At least two rows' weights fit in there, also where
    *  that is more. The CPU reads weights in place. */
   streamBytes?: number | undefined;
+  /** A part of a GPU's memory in which filters' transforms may lie while the program lives: nothing else may use it meanwhile. Those that have no
+   *  room there, all by default, lie in memory of their own, where the next program finds them. */
+  transforms?: BufferRange | undefined;
+}
+
+/** A part of a buffer. */
+export interface BufferRange {
+  buffer: DeviceBuffer;
+  byteOffset: number;
+  bytes: number;
 }
 
 /** How memory is allocated. */
@@ -321,11 +331,13 @@ export class Device {
       explain = false,
       batchInvariant = false,
       streamBytes = 0,
+      transforms,
     }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
     const wanted = { ...(variants && { variants: [...variants] }), ...(insteadOf && { insteadOf: [...insteadOf] }) };
-    const options = { capture, explain, batchInvariant, streamBytes, ...wanted };
+    const space = transforms && { transforms: { ...transforms, buffer: transforms.buffer.native } };
+    const options = { capture, explain, batchInvariant, streamBytes, ...wanted, ...space };
     const program = await awaitNative(() => this.native.compile(words, [...names], buffers, options));
     program.refused.forEach(warnOfRefusal);
     return new Program(program);

@@ -54,6 +54,7 @@ export { cupti, type KernelSum } from "./cupti";
 export {
   type AllocateOptions,
   type Binding,
+  type BufferRange,
   type CompileOptions,
   CPU_MATH,
   type CpuMath,

@@ -246,6 +246,16 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(fromHost).toEqual([filters, 0, 0, filters, filters]);
   });
 
+  test("transforms lie in memory that is given for them, as far as they have room there", () => {
+    const { filters, placed, noRoom, known, onHost, outside } = scenario("transformSpace");
+    expect(placed).toEqual([filters, filters, filters]);
+    expect(noRoom).toEqual([5 * filters, 5 * filters, 5 * filters]);
+    // What is there already is not made once more.
+    expect(known).toBe(5 * filters);
+    expect(onHost).toMatchObject({ code: "layout", message: expect.stringContaining("memory of the host") });
+    expect(outside).toMatchObject({ code: "layout", message: expect.stringContaining("transforms within the") });
+  });
+
   test("out of memory is an error that says how much, and the next allocation works", () => {
     const { tooMuch } = scenario("memory");
     expect(tooMuch.code).toBe("memory");

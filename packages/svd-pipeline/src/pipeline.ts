@@ -255,9 +255,11 @@ export class StableVideoDiffusionPipeline {
     const { scratch } = this;
     // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
     this.scratch = new Scratch();
+    // Videos of one call follow each other within its turn.
+    const onRest = shared ? undefined : (rest: Promise<void>) => this.turns.extend(rest);
     const run = () =>
       withCallbacks(options, ["onProgress", "onPreview", "onFrames", "onWarning"], "generation", async (watched) =>
-        this.warnAndGenerate({ ...(await this.context(watched, scratch)), shared, state }),
+        this.warnAndGenerate({ ...(await this.context(watched, scratch)), shared, state, onRest }),
       );
     const device = this.opened?.device;
     const video = await observed(options.profiler, "generate", run);
@@ -350,8 +352,10 @@ export class StableVideoDiffusionPipeline {
     // A device that was lost meanwhile holds nothing any more.
     const { device, team, denoiser } = this.opened ?? {};
     const devices = team?.members.map((member) => member.device) ?? [device];
-    for (const each of [...devices, denoiser?.kind === "own" ? denoiser.device : undefined])
-      each?.trim().catch(() => undefined);
+    const used = [...devices, denoiser?.kind === "own" ? denoiser.device : undefined];
+    this.turns.whenOver(() => {
+      for (const each of used) each?.trim().catch(() => undefined);
+    });
     this.opened = undefined;
     this.recorded = undefined;
     this.scratch = new Scratch();

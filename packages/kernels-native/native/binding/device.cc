@@ -57,6 +57,11 @@ std::shared_ptr<Device> open_cuda(const Napi::Object& options) {
   return cuda::make_device(gpu);
 }
 
+MemoryRange read_range(const Napi::Value& value, const char* where) {
+  const Napi::Object from = read_object(value, where);
+  return {Buffer::memory_of(from.Get("buffer"), where), read_size(from.Get("byteOffset"), where), read_size(from.Get("bytes"), where)};
+}
+
 CompileOptions read_compile_options(const Napi::Value& value) {
   if (value.IsUndefined()) return {};
   const Napi::Object from = read_object(value, "compile options");
@@ -68,6 +73,8 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   if (!batchInvariant.IsUndefined()) options.batchInvariant = read_bool(batchInvariant, "compile batchInvariant");
   const Napi::Value streamBytes = from.Get("streamBytes");
   if (!streamBytes.IsUndefined()) options.streamBytes = read_size(streamBytes, "compile streamBytes");
+  const Napi::Value transforms = from.Get("transforms");
+  if (!transforms.IsUndefined()) options.transforms = read_range(transforms, "compile transforms");
   const Napi::Value variants = from.Get("variants");
   if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
   const Napi::Value insteadOf = from.Get("insteadOf");

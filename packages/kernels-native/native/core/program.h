@@ -46,6 +46,13 @@ struct ProgramInfo {
   std::vector<RejectedVariant> refused;
 };
 
+/** A part of a memory. */
+struct MemoryRange {
+  std::shared_ptr<Memory> memory;
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
 /** How a program is compiled. */
 struct CompileOptions {
   /** Record the rows when they are compiled and replay them as one, where the backend can. Runs that measure their rows do not. */
@@ -64,6 +71,9 @@ struct CompileOptions {
   /** Bytes of device memory through which weights pass, copied from page-locked host memory ahead of the rows that use them; 0: they stay
    *  on the device. Weights that fit in there together stay too. */
   size_t streamBytes = 0;
+  /** Device memory for weights that take several times the memory of what they are made of, for as long as the program lives; those that
+   * have no room there, all by default, lie in memory of their own. */
+  MemoryRange transforms;
 };
 
 class Program;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../../device/pack.h"
+#include "transform_space.h"
 #include "weight_segments.h"
 
 namespace vd::cuda {
@@ -16,11 +17,11 @@ bool is_transform(const Pack& pack) { return pack.kind == static_cast<int>(devic
 
 class Loader {
  public:
-  Loader(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, size_t streamBytes)
-      : device_(device), chosen_(rows), standIns_(standIns), addresses_(standIns.size(), 0) {
+  Loader(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, const CompileOptions& options)
+      : device_(device), chosen_(rows), standIns_(standIns), addresses_(standIns.size(), 0), transforms_(options.transforms) {
     for (size_t i = 0; i < standIns.size(); ++i)
       if (standIns.on_device(i)) addresses_[i] = reinterpret_cast<uint64_t>(standIns.range(i).memory->data());
-    if (streamBytes > 0) plan_streaming(streamBytes);
+    if (options.streamBytes > 0) plan_streaming(options.streamBytes);
   }
 
   LoadedRows load() {
@@ -184,11 +185,13 @@ class Loader {
     const Range range = isHere ? Range{whole.memory, reference->offset, 0} : whole;
     const Form form{pack.kind, pack.targetType, pack.bytes, isHere ? 0 : reference->offset, is_transform(pack)};
     const auto operand = isHere ? std::nullopt : std::optional(reference->index);
-    const auto make = [&](DeviceBlock& block) {
+    const auto make = [&](driver::DevicePtr address) {
       if (form.transformed && operand) keep_source(*operand);
-      run_pack(pack, operand, {number, block.address()}, row);
+      run_pack(pack, operand, {number, address}, row);
     };
-    return keep(device_.residency->find_or_make(device_.context, range, form, row, make));
+    if (form.transformed && !device_.residency->has(range, form))
+      if (const auto placed = transforms_.find_or_make(range, form, make)) return *placed;
+    return keep(device_.residency->find_or_make(device_.context, range, form, row, [&](DeviceBlock& block) { make(block.address()); }));
   }
 
   /** Has an operand on the device as it is, from where a transform is made again without the host. Nobody holds it once this program is
@@ -242,6 +245,7 @@ class Loader {
   const StandInAddresses& standIns_;
   /** By operand; 0 while it is not on the device. */
   std::vector<driver::DevicePtr> addresses_;
+  TransformSpace transforms_;
   driver::DevicePtr workspace_ = 0;
   std::shared_ptr<DeviceBlock> scratch_;
   /** What transforms are made of; held until they are made. */
@@ -257,8 +261,9 @@ class Loader {
 
 }  // namespace
 
-LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, size_t streamBytes) {
-  return Loader(device, rows, standIns, streamBytes).load();
+LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns,
+                     const CompileOptions& options) {
+  return Loader(device, rows, standIns, options).load();
 }
 
 }  // namespace vd::cuda

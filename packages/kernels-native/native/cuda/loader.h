@@ -42,8 +42,9 @@ struct LoadContext {
   std::shared_ptr<KnownChoices> choices;
 };
 
-/** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches. streamBytes: as in
- *  CompileOptions. Throws Error. */
-LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, size_t streamBytes);
+/** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches. options: where weights go.
+ *  Throws Error. */
+LoadedRows load_rows(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns,
+                     const CompileOptions& options);
 
 }  // namespace vd::cuda

@@ -12,11 +12,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+void check_device(const LoadContext& device, const vd::Memory& memory) {
+  if (&static_cast<const DeviceMemory&>(memory).context() != device.context.get())
+    throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
+}
+
 void check_buffers(const LoadContext& device, const std::vector<BufferBinding>& buffers) {
   for (const BufferBinding& binding : buffers) {
     if (binding.memory->on_host()) continue;
-    if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
-      throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
+    check_device(device, *binding.memory);
   }
 }
 
@@ -32,10 +36,11 @@ std::shared_ptr<const Choices> choices_for(const LoadContext& device, const std:
 LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
                            const CompileOptions& options, ProgramInfo& info) {
   check_buffers(device, buffers);
+  if (const auto& memory = options.transforms.memory; memory && !memory->on_host()) check_device(device, *memory);
   const StandInAddresses standIns(rows, buffers);
   const std::shared_ptr<const Choices> chosen = choices_for(device, rows, options);
   info = chosen->info;
-  return load_rows(device, chosen->rows, standIns, options.streamBytes);
+  return load_rows(device, chosen->rows, standIns, options);
 }
 
 }  // namespace

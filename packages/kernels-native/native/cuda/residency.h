@@ -55,6 +55,13 @@ template <class Block> class KeptForms {
     return block;
   }
 
+  /** Whether a form of a range is kept. */
+  bool has(const Range& range, const Form& form) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key_of(range, form));
+    return found != entries_.end() && found->second.current();
+  }
+
   /** Lets go of blocks whose source is gone or changed. */
   void prune() {
     const std::lock_guard lock(mutex_);

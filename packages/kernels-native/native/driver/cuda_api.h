@@ -109,6 +109,7 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has two pointers behin
   X(launch_kernel, "cuLaunchKernelEx", (const LaunchConfig*, FunctionHandle, void**, void**))                      \
   X(max_active_clusters, "cuOccupancyMaxActiveClusters", (int*, FunctionHandle, const LaunchConfig*))              \
   X(graph_instantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))         \
+  X(graph_upload, "cuGraphUpload", (GraphExecHandle, StreamHandle))                                                \
   X(graph_launch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))                                                \
   X(graph_destroy, "cuGraphDestroy", (GraphHandle))                                                                \
   X(graph_exec_destroy, "cuGraphExecDestroy", (GraphExecHandle))                                                   \

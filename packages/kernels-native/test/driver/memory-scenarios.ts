@@ -1,7 +1,36 @@
 // What programs take of a device's memory and of the machine's.
 import { readFileSync, writeFileSync } from "node:fs";
-import { type CompileOptions, dtypeIndex, OPS } from "../../src/index";
+import { type CompileOptions, type Device, type DeviceBuffer, dtypeIndex, OPS } from "../../src/index";
 import { copyProgram, failure, open, writeImage } from "./support";
+
+const CHANNELS = 640;
+const FILTER_BYTES = 2 * 9 * CHANNELS * CHANNELS;
+
+/** A program whose filters are transformed: a convolution from the first half of a memory to the second. */
+async function compileTransformed(device: Device, weights: DeviceBuffer, options: CompileOptions = {}) {
+  const side = 64;
+  const half = dtypeIndex("f16");
+  const tensor = (buffer: number, offset: number, ...dims: number[]) => [
+    ...[buffer, offset, half, dims.length],
+    ...dims,
+    dims.at(-1)!,
+  ];
+  const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
+  const map = [1, 1, side, side, CHANNELS];
+  const mapBytes = 2 * side * side * CHANNELS;
+  const words = Float64Array.from([
+    ...[Object.keys(OPS).indexOf("conv_winograd"), 0, 0, 1, 1, 1],
+    ...[...tensor(0, 0, ...map), ...absent, ...tensor(1, 0, CHANNELS, CHANNELS, 1, 3, 3)],
+    ...Array.from({ length: 7 }, () => absent).flat(),
+    ...tensor(0, mapBytes, ...map),
+  ]);
+  const memory = await device.allocate(2 * mapBytes);
+  const bindings = [
+    { buffer: memory, constant: false },
+    { buffer: weights, constant: true },
+  ];
+  return { memory, program: await device.compile(words, ["conv"], bindings, options) };
+}
 
 export const memoryUse: Record<string, () => Promise<unknown>> = {
   /** Rows that each copy a weight of its own to their place, with weights on the device and with weights that are streamed. */
@@ -180,33 +209,12 @@ export const memoryUse: Record<string, () => Promise<unknown>> = {
     writeImage("sm_90a");
     const device = open();
     const { allocateBuffer } = await import("../../src/index");
-    const [channels, side] = [640, 64];
-    const weights = allocateBuffer(2 * 9 * channels * channels);
+    const weights = allocateBuffer(FILTER_BYTES);
     const log = process.env.STAND_IN_UPLOAD_LOG!;
-    const half = dtypeIndex("f16");
-    const tensor = (buffer: number, offset: number, ...dims: number[]) => [
-      ...[buffer, offset, half, dims.length],
-      ...dims,
-      dims.at(-1)!,
-    ];
-    const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
-    const map = [1, 1, side, side, channels];
-    const mapBytes = 2 * side * side * channels;
-    const words = Float64Array.from([
-      ...[Object.keys(OPS).indexOf("conv_winograd"), 0, 0, 1, 1, 1],
-      ...[...tensor(0, 0, ...map), ...absent, ...tensor(1, 0, channels, channels, 1, 3, 3)],
-      ...Array.from({ length: 7 }, () => absent).flat(),
-      ...tensor(0, mapBytes, ...map),
-    ]);
     const uploaded = () => readFileSync(log, "utf8").trim().split("\n").map(Number);
     const compile = async () => {
       writeFileSync(log, "0\n");
-      const memory = await device.allocate(2 * mapBytes);
-      const bindings = [
-        { buffer: memory, constant: false },
-        { buffer: weights, constant: true },
-      ];
-      const program = await device.compile(words, ["conv"], bindings);
+      const { memory, program } = await compileTransformed(device, weights);
       await program.run();
       const fromHost = uploaded().reduce((sum, bytes) => sum + bytes, 0);
       return { memory, program, fromHost };
@@ -241,7 +249,7 @@ export const memoryUse: Record<string, () => Promise<unknown>> = {
     return {
       ...{
         variant: variants[0],
-        filters: 2 * 9 * channels * channels,
+        filters: FILTER_BYTES,
         loaded,
         used,
         stillUsed,
@@ -252,6 +260,32 @@ export const memoryUse: Record<string, () => Promise<unknown>> = {
       },
       fromHost: [first, second, again, afterShortage, last].map(({ fromHost }) => fromHost),
     };
+  },
+
+  /** Programs that are given memory for their filters' transforms: what is held beside it. */
+  async transformSpace() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const weights = allocateBuffer(FILTER_BYTES);
+    const space = await device.allocate(5 * FILTER_BYTES);
+    const held = async (byteOffset: number, bytes: number, buffer = space) => {
+      const { program } = await compileTransformed(device, weights, { transforms: { buffer, byteOffset, bytes } });
+      await program.run();
+      const { residentBytes } = await device.memory();
+      await program.free();
+      await device.trim();
+      return residentBytes;
+    };
+    const [all, room] = [5 * FILTER_BYTES, 4 * FILTER_BYTES];
+    const placed = [await held(0, room), await held(FILTER_BYTES, room), await held(0, all)];
+    const noRoom = [await held(0, room - 1), await held(1, room), await held(all, 0)];
+    const kept = await compileTransformed(device, weights);
+    const known = await held(0, all);
+    await kept.program.free();
+    const onHost = await failure(() => held(0, room, weights));
+    const outside = await failure(() => held(all - room + 1, room));
+    return { filters: FILTER_BYTES, placed, noRoom, known, onHost, outside };
   },
 
   async memory() {

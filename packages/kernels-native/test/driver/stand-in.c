@@ -551,6 +551,11 @@ static void note_graph(const char* what) {
   fprintf(log, "%s\n", what);
   fclose(log);
 }
+static R graph_upload(void* g, void* q) {
+  (void)g;
+  (void)q;
+  return state();
+}
 static R graph_launch(void* g, void* q) {
   Ops* captured = (Ops*)g;
   (void)q;
@@ -685,6 +690,7 @@ EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint
                {"cuLaunchKernelEx", (void*)launch},
                {"cuOccupancyMaxActiveClusters", (void*)count_clusters},
                {"cuGraphInstantiateWithFlags", (void*)instantiate},
+               {"cuGraphUpload", (void*)graph_upload},
                {"cuGraphLaunch", (void*)graph_launch},
                {"cuGraphDestroy", (void*)destroy_graph},
                {"cuGraphExecDestroy", (void*)destroy_graph},

@@ -1,6 +1,6 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import { type Pausable, type PlaneDims, pixelsToPlanes, runInSlices } from "@vd/tensor";
+import { type GraphLayout, type Pausable, type PlaneDims, pixelsToPlanes, runInSlices } from "@vd/tensor";
 import { type DenoisingPlan, drawsNoiseAt, type LastLatents, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
@@ -49,14 +49,15 @@ function unheard<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
+/** How long calls of a layout took last. */
+const tookMs = new WeakMap<GraphLayout, number>();
+
 /** Takes the steps of a sampler that has {@link LinearSteps} on the device, where the latents stay from step to step. */
 export class DeviceStepper implements Stepper {
   /** What a call reads, on its way to the device while the call before is made. */
   private staged: { call: number; done: Promise<void> } | undefined;
   /** The call that is queued behind the one under way. */
   private queued: Promise<Call> | undefined;
-  /** How long the last call took; of a first one it is not known. */
-  private tookMs = Number.POSITIVE_INFINITY;
   /** Says whether what the last call left is finite. */
   private checked: Promise<unknown> = Promise.resolve();
 
@@ -92,19 +93,19 @@ export class DeviceStepper implements Stepper {
   }
 
   async advance(call: number, step: number): Promise<void> {
-    const { plan, sampler, callsFollow } = this.input;
+    const { plan, states, sampler, callsFollow } = this.input;
     const startMs = performance.now();
     const { running } = await (this.queued ?? this.begin(call));
     this.queued = undefined;
     if (callsFollow && call + 1 < sampler.numModelCalls) {
       this.prepare(call + 1);
-      const isShort = this.tookMs < MOST_QUEUED_MS;
+      const isShort = (tookMs.get(states.layout) ?? Number.POSITIVE_INFINITY) < MOST_QUEUED_MS;
       if (plan.queuesRuns && isShort) this.queued = unheard(this.begin(call + 1));
     }
     this.input.whileComputing?.();
     try {
       await running;
-      this.tookMs = performance.now() - startMs;
+      tookMs.set(states.layout, performance.now() - startMs);
       await this.checked;
     } catch (error) {
       await this.settle();

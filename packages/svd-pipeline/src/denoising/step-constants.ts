@@ -17,13 +17,9 @@ export interface StepConstants {
 /** Writes the operands that stay the same to a loaded plan of a denoising stage. */
 export async function writeStepConstants(plan: DenoisingPlan, constants: StepConstants): Promise<void> {
   const { image, cross, frames, timeIds, guidance } = constants;
-  await plan.write("image", image);
-  await plan.write("cross", cross);
-  await plan.write("frames", frames);
   const rows = guidance ? 2 : 1;
-  await plan.write(
-    "addedTimeIds",
-    Float32Array.from({ length: 3 * rows }, (_, i) => timeIds[i % 3]!),
-  );
-  if (guidance) await plan.write("guidance", guidance);
+  const addedTimeIds = Float32Array.from({ length: 3 * rows }, (_, i) => timeIds[i % 3]!);
+  const operands = { image, cross, frames, addedTimeIds, ...(guidance && { guidance }) };
+  // At once: each waits for the device and for a thread, and none for another.
+  await Promise.all(Object.entries(operands).map(([name, values]) => plan.write(name, values)));
 }

@@ -64,6 +64,9 @@ export interface GenerationContext {
   shared?: SharedPicture | undefined;
   /** Pictures that were read for the generation, by their sources: a stream can be read once. */
   pictures?: ReadPictures | undefined;
+  /** Hears of what goes on when the video is there, which never rejects and ends before another generation may begin. Where it is undefined, the
+   *  video waits for that. */
+  onRest?: ((rest: Promise<void>) => void) | undefined;
   /** What is kept on the disk of the generation, and what it goes on from. */
   state?: GenerationState | undefined;
 }

@@ -82,8 +82,6 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
     return takeSteps(run, begin, () => stepperOf(run, plan, states, begin, fill));
   };
   const options = { ...denoiseCompile(context, device), device };
-  // Freeing gigabytes makes the device wait: what decodes is loaded already, or needs their memory.
-  if (run.arenaAhead) return (await loader.runLeaving(stage, body, options))();
   return loader.runThen(stage, body, (last) => last(), options);
 }
 

@@ -51,7 +51,7 @@ export class Generation implements GenerationRun {
   }
 
   /**
-   * Runs all stages and returns the video. Called once.
+   * Runs all stages and returns the video. Called once. What is told of by `onRest` goes on.
    *
    * @throws VdError `cancelled` once the signal has fired, and what a stage throws
    */
@@ -62,13 +62,25 @@ export class Generation implements GenerationRun {
     if (overlap && !state && !shared?.encoded) this.loadingAhead = loadAhead(this);
     // Whoever waits for it hears of it.
     this.loadingAhead?.catch(() => undefined);
+    let video: GeneratedVideo;
     try {
-      return await this.runStages();
-    } finally {
-      await this.loadingAhead?.catch(() => undefined);
-      await Promise.allSettled(this.conditionsAhead.values());
-      await Promise.all([this.noise.settled(), ...this.loaders.map((loader) => loader.dropAhead())]);
+      video = await this.runStages();
+    } catch (error) {
+      await this.end();
+      throw error;
     }
+    const rest = this.end();
+    // A GPU takes milliseconds to free the gigabytes that all stages shared.
+    if (this.arenaAhead && this.context.onRest) this.context.onRest(rest.catch(() => undefined));
+    else await rest;
+    return video;
+  }
+
+  /** Frees what is loaded, and waits for what still works with the next generation's arrays. */
+  private async end(): Promise<void> {
+    await this.loadingAhead?.catch(() => undefined);
+    await Promise.allSettled(this.conditionsAhead.values());
+    await Promise.all([this.noise.settled(), ...this.loaders.map((loader) => loader.dropAhead())]);
   }
 
   /** Goes on without page-locked memory that is kept. */

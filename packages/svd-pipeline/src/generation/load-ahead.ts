@@ -27,17 +27,20 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   const beside = new Set([embed, condition]);
   if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
   const decoding = denoisesHere ? await decodingAheadBytes(context) : 0;
-  let arenaBytes = decoding;
+  let transformsFrom = 0;
   for (const stage of wanted)
     if (!beside.has(stage))
-      arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, options.signal)).memory.arenaBytes);
-  const arena = loader.arenaFor(arenaBytes);
-  if (decoding > 0) run.arenaAhead = arena;
+      transformsFrom = Math.max(transformsFrom, (await layouts.memoryOf(stage, options.signal)).arenaBytes);
+  const arena = loader.arenaFor(Math.max(transformsFrom, decoding));
+  if (decoding > 0) {
+    run.arenaAhead = arena;
+    loader.leaveStages();
+  }
   for (const stage of wanted) {
     if (beside.has(stage)) loader.loadAhead(stage, { lane: "beside" });
     // The denoiser takes longest, and nobody is to wait for it when the picture is encoded.
     else if (isDenoiser(stage.name))
-      loader.loadAhead(stage, { lane: "denoiser", shared: arena, ...denoiseCompile(context, device) });
+      loader.loadAhead(stage, { lane: "denoiser", shared: arena, transformsFrom, ...denoiseCompile(context, device) });
     else loader.loadAhead(stage, { shared: arena });
   }
 }

@@ -35,6 +35,8 @@ export interface BytesBefore {
   ahead: number;
   /** While the denoiser runs. */
   denoising: number;
+  /** The denoiser's transforms, which are among these. */
+  transformed: number;
   /** Working memory of the denoiser, and the most of all stages. */
   arenaBytes: { denoiser: number; all: number };
 }
@@ -69,10 +71,12 @@ export async function decodesBesideDenoiser(
   device: Device,
   memory: PlanMemory,
 ): Promise<boolean> {
-  const { denoising, ahead, arenaBytes } = await bytesBefore(context);
+  const { denoising, ahead, arenaBytes, transformed } = await bytesBefore(context);
   const grows = Math.max(0, memory.arenaBytes - arenaBytes.all);
+  // The denoiser's transforms lie where the decoder works later.
+  const more = grows - Math.min(grows, transformed);
   const decoder = memory.stateBytes + memory.ioBytes + memory.transformedBytes;
-  const most = Math.max(ahead + grows, denoising + (arenaBytes.all - arenaBytes.denoiser) + grows + decoder);
+  const most = Math.max(ahead + more, denoising + (arenaBytes.all - arenaBytes.denoiser) + more + decoder);
   return most <= (await phaseBudget(device));
 }
 
@@ -96,6 +100,7 @@ export async function bytesBefore(context: GenerationContext): Promise<BytesBefo
     stays: keepsStages ? kept + transformed : kept,
     ahead: denoising + sumOf(others, placed) + (arenaBytes.all - arenaBytes.denoiser),
     denoising: denoising + (await previewBytes(context)),
+    transformed,
     arenaBytes,
   };
 }

@@ -3,6 +3,8 @@ import { cancelledError } from "@vd/kernels-native";
 /** Lets one piece of work run at a time; others wait in the order in which they came. */
 export class Turns {
   private isTaken = false;
+  /** What goes on when the work that ran last is over. */
+  private rest: Promise<void> | undefined;
   private readonly waiting: (() => void)[] = [];
 
   /**
@@ -16,11 +18,28 @@ export class Turns {
     try {
       return await work();
     } finally {
-      const next = this.waiting.shift();
-      // The place stays taken for the next one, which begins a moment later.
-      if (next) next();
-      else this.isTaken = false;
+      if (this.rest) void this.rest.then(() => this.goOn());
+      else this.goOn();
     }
+  }
+
+  /** Lets the next work wait for what goes on when the work that runs now is over; those who wait for this one do not. rest: never rejects. */
+  extend(rest: Promise<void>): void {
+    this.rest = rest;
+  }
+
+  /** Calls `then` when nothing goes on of the work that ran last. */
+  whenOver(then: () => void): void {
+    if (this.rest) void this.rest.then(then);
+    else then();
+  }
+
+  private goOn(): void {
+    this.rest = undefined;
+    const next = this.waiting.shift();
+    // The place stays taken for the next one, which begins a moment later.
+    if (next) next();
+    else this.isTaken = false;
   }
 
   private ownTurn(signal: AbortSignal | undefined, where: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
-import type { CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
+import type { BufferRange, CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
 import {
   type GraphLayout,
   observed,
@@ -49,9 +49,15 @@ export type StageOptions = CompileOptions & Pick<PlanOptions, "arena"> & { devic
 export interface LoadAheadOptions extends CompileOptions {
   /** Where it works, if not in memory of its own. */
   shared?: SharedArena | undefined;
+  /** From which byte of `shared` on nothing else works until the stage is over: its filters' transforms lie there, as far as they have room. */
+  transformsFrom?: number | undefined;
   /** Stages of one lane are loaded one after the other, those of several beside each other; default: one for all. */
   lane?: string | undefined;
 }
+
+/** Returns what lies in a buffer from a byte on; undefined where that is nothing. */
+const restOf = (buffer: DeviceBuffer, from = buffer.bytes): BufferRange | undefined =>
+  from < buffer.bytes ? { buffer, byteOffset: from, bytes: buffer.bytes - from } : undefined;
 
 /** Loads the stages of one generation, each when it is run or ahead of that, and counts their memory. */
 export class StageLoader {
@@ -59,6 +65,7 @@ export class StageLoader {
   private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
   /** Stages that have run and are still loaded. */
   private left: LoadedStage[] = [];
+  private leaves = false;
   private readonly kept = new Map<string, LoadedStage>();
   /** What is prepared for the loader's device, by the stage's key; undefined where that failed. */
   private readonly preparing = new Map<string, Promise<{ layout: GraphLayout; plan: PreparedPlan } | undefined>>();
@@ -72,7 +79,7 @@ export class StageLoader {
   }
 
   /**
-   * Hands the loaded stage to `body`, and frees it afterwards, also when that fails.
+   * Hands the loaded stage to `body`, and frees it afterwards, also when that fails, or leaves it where {@link leaveStages} was called.
    *
    * @throws VdError as `Plan.load`, `io` where a file of weights was changed meanwhile
    */
@@ -81,7 +88,7 @@ export class StageLoader {
     try {
       return await body(loaded.plan);
     } finally {
-      await loaded.release();
+      await this.leave(loaded);
     }
   }
 
@@ -100,35 +107,28 @@ export class StageLoader {
     let freed: Promise<void> | undefined;
     try {
       const found = await body(loaded.plan);
-      freed = loaded.release();
+      freed = this.leave(loaded);
       // Whoever waits for it, below, hears of it.
       freed.catch(() => undefined);
       return await after(found);
     } finally {
-      await (freed ?? loaded.release());
+      await (freed ?? this.leave(loaded));
     }
   }
 
-  /**
-   * Does what {@link run} does, and leaves the stage loaded until {@link freeLeft}: freeing makes the device wait.
-   *
-   * @throws VdError as {@link run}
-   */
-  async runLeaving<T>(
-    stage: StageDefinition,
-    body: (plan: Plan) => Promise<T>,
-    options: StageOptions = {},
-  ): Promise<T> {
-    const loaded = await this.open(stage, options);
-    try {
-      return await body(loaded.plan);
-    } finally {
-      // Not before: what is left gives way where memory runs out.
-      this.left.push(loaded);
-    }
+  /** Leaves stages loaded from now on when they have run, until {@link freeLeft} or {@link dropAhead}: freeing makes the device wait. For stages
+   *  that take turns in one memory, and hold little beside it. */
+  leaveStages(): void {
+    this.leaves = true;
   }
 
-  /** Frees what {@link runLeaving} left. Nothing of it may run. */
+  /** Frees a stage that has run, unless stages are left; what is left gives way where memory runs out. */
+  private async leave(loaded: LoadedStage): Promise<void> {
+    if (this.leaves) this.left.push(loaded);
+    else await loaded.release();
+  }
+
+  /** Frees the stages that were left. Nothing of them may run. */
   async freeLeft(): Promise<void> {
     const { left } = this;
     this.left = [];
@@ -217,10 +217,11 @@ export class StageLoader {
   }
 
   /** Begins to load a stage that `run` will be called for, on the loader's device. Where that fails, `run` loads it again. */
-  loadAhead(stage: StageDefinition, { shared, lane = "", ...options }: LoadAheadOptions = {}): void {
+  loadAhead(stage: StageDefinition, { shared, lane = "", transformsFrom, ...options }: LoadAheadOptions = {}): void {
     const { signal } = this.options;
-    const load = () =>
-      shared ? shared.use((arena) => this.load(stage, { ...options, arena })) : this.load(stage, options);
+    const loadIn = (arena: DeviceBuffer) =>
+      this.load(stage, { ...options, arena, transforms: restOf(arena, transformsFrom) });
+    const load = () => (shared ? shared.use(loadIn) : this.load(stage, options));
     const before = this.lanes.get(lane) ?? Promise.resolve();
     const loading = before.then(() => (this.isClosed || signal?.aborted ? undefined : load()));
     const kept = loading.catch(() => undefined);

@@ -5,10 +5,11 @@ import { blockMaps, describePieces, hostBytes } from "@vd/vae-opt";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import type { GenerationContext } from "../../src/generation/context";
+import { decodingAheadBytes } from "../../src/generation/decoding-ahead";
 import { isDenoiser, weightBytesOn } from "../../src/generation/estimate";
 import { Generation } from "../../src/generation/generation";
 import { layoutStages } from "../../src/generation/layout-stages";
-import { BESIDE_BYTES, bytesBefore, denoisesWithWeights } from "../../src/generation/memory-phases";
+import { BESIDE_BYTES, bytesBefore, denoisesWithWeights, phaseBudget } from "../../src/generation/memory-phases";
 import { choosePinning, unpinnedMessage } from "../../src/generation/pinning";
 import type { GenerateOptions, MemoryUse, StableVideoDiffusionPipeline } from "../../src/index";
 import { makeModels } from "../../src/opening/models";
@@ -109,6 +110,25 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
     expect([await fits("unet", 9), await fits("compact", 9)]).toEqual([false, true]);
     expect(await fits("compact", 7)).toBe(false);
   });
+
+  it.each([
+    ["unet", 80],
+    ["winograd", 80],
+    ["winograd", 8],
+  ] as const)(
+    "loads the decoder beside the denoiser, in the place of its transforms: %s in %d GiB",
+    async (...given) => {
+      const [convolutions, gibibytes] = given;
+      const context = contextWith("full", gibibytes, convolutions);
+      const { memory } = (await layoutStages(context)).at(-1)!.layout;
+      const { denoising, arenaBytes, transformed } = await bytesBefore(context);
+      const both = denoising - arenaBytes.denoiser + memory.arenaBytes;
+      const budget = await phaseBudget(context.device);
+      expect(both).toBeGreaterThan(budget);
+      expect(await decodingAheadBytes(context)).toBe(both - transformed < budget ? memory.arenaBytes : 0);
+      expect(both - transformed < budget).toBe(gibibytes === 80);
+    },
+  );
 
   it("keeps transforms where stages stay loaded", async () => {
     const context = contextWith("full", 80, "unet");

@@ -41,12 +41,18 @@ describe("a stage", () => {
     const loader = loaderOf();
     const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
     const plans: Plan[] = [];
-    for (const stage of [encode, decode]) await loader.runLeaving(stage, async (plan) => plans.push(plan));
+    loader.leaveStages();
+    await loader.run(encode, async (plan) => plans.push(plan));
+    await loader.runThen(
+      decode,
+      async (plan) => plans.push(plan),
+      async () => {},
+    );
     const own = (stage: typeof encode) => layouts.of(stage).memory.peakBytes;
     expect(loader.memory.ownBytes).toBeGreaterThanOrEqual(own(encode) + own(decode));
     await loader.freeLeft();
     expect(loader.memory.ownBytes).toBe(0);
-    const failing = loader.runLeaving(encode, () => Promise.reject(new Error("no result")));
+    const failing = loader.run(encode, () => Promise.reject(new Error("no result")));
     await expect(failing).rejects.toThrow("no result");
     expect(loader.memory.ownBytes).toBeGreaterThan(0);
     await loader.dropAhead();
@@ -60,7 +66,8 @@ describe("a stage", () => {
     const runsOut = () =>
       allocate.mockRejectedValueOnce(new VdError({ code: "memory", where: "allocate", expected: "less", got: "more" }));
     const image = new Float32Array(3 * 64 * 64).fill(0.5);
-    const moments = await loader.runLeaving(encode, async (plan) => {
+    loader.leaveStages();
+    const moments = await loader.run(encode, async (plan) => {
       runsOut();
       expect((await failureOf(loader.run(decode, async () => {}))).code).toBe("memory");
       await plan.write("image", image);
@@ -71,6 +78,9 @@ describe("a stage", () => {
     expect(loader.memory.ownBytes).toBeGreaterThan(0);
     runsOut();
     expect(await loader.run(decode, async () => "ran")).toBe("ran");
+    const both = [encode, decode].map((stage) => layouts.of(stage).memory.peakBytes);
+    expect(loader.memory.ownBytes).toBeLessThan(both[0]! + both[1]!);
+    await loader.dropAhead();
     expect(loader.memory.ownBytes).toBe(0);
     allocate.mockRestore();
   });

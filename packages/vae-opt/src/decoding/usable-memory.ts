@@ -50,10 +50,22 @@ export async function spareBytes(device: Device, memory: MemoryUse): Promise<num
   return device.kind === "cpu" ? Math.min(most, (1 - HOST_SPARE) * freeHostBytes()) : most;
 }
 
+/** How long an answer of a driver counts. One generation is planned by many questions within a few ms, and each takes half a ms to answer. */
+const ANSWER_MS = 5;
+const answers = new WeakMap<Device, { bytes: Promise<number>; askedMs: number }>();
+
+/** Returns the bytes of a GPU's memory that this process may have, with those that it has. */
+function ownBytes(device: Device): Promise<number> {
+  const known = answers.get(device);
+  if (known && performance.now() - known.askedMs < ANSWER_MS) return known.bytes;
+  const bytes = device.memory().then(({ freeBytes, residentBytes }) => freeBytes + residentBytes);
+  answers.set(device, { bytes, askedMs: performance.now() });
+  return bytes;
+}
+
 /** Returns the bytes of the device's memory that work may take, its weights included. @throws VdError `attr` for what is no device */
 export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
   requireFields("usableBytes device", device, { kind: TEXT, memory: FUNCTION });
   if (device.kind === "cpu") return CPU_SHARE * availableBytes();
-  const now = await device.memory();
-  return Math.min(mostBytes(memory), (1 - SPARE) * (now.freeBytes + now.residentBytes));
+  return Math.min(mostBytes(memory), (1 - SPARE) * (await ownBytes(device)));
 }
