@@ -17,6 +17,7 @@ import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
 import { memoryAdvice } from "./memory-advice";
 import type { GenerationState } from "./resume/generation-state";
+import { together } from "./together";
 import type { DecodedFrames } from "./video";
 
 /** Decodes all frames, in one clip or, if asked for, in chunks that do not see each other. latents: [F,C,h,w]. */
@@ -93,10 +94,8 @@ function plannedPieces({ context }: GenerationRun, numFrames: number): DecodePie
 }
 
 /** Returns what `body` makes while others run, once those have ended, also when one of them fails. */
-async function besides<T>(running: Promise<unknown>, body: () => T): Promise<T> {
-  const made = Promise.resolve().then(body);
-  await Promise.allSettled([running, made]);
-  await running;
+async function besides<T>(running: Promise<unknown>, body: () => T | Promise<T>): Promise<T> {
+  const [, made] = await together<[unknown, T]>([running, Promise.resolve().then(body)]);
   return made;
 }
 

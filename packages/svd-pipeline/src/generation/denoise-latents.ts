@@ -26,6 +26,7 @@ import type { EncodedPicture } from "./encode-picture";
 import { denoiseWithinMemory } from "./less-memory";
 import { prepareDecoding } from "./prepare-decoding";
 import type { StepState } from "./resume/generation-state";
+import { together } from "./together";
 
 /** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
 export interface Beginning {
@@ -75,11 +76,12 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
   }
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
-    await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
       fillStates(run, { plan, device, image: picture.latents, latents, inputScale });
     const states = { layout: plan.layout, readBytes: (name: string) => plan.readBytes(name) };
-    return takeSteps(run, begin, () => stepperOf(run, plan, states, begin, fill));
+    const start = () =>
+      together<[unknown, Stepper]>([writeStepConstants(plan, constants), stepperOf(run, plan, states, begin, fill)]);
+    return takeSteps(run, begin, async () => (await start())[1]);
   };
   const options = { ...denoiseCompile(context, device), device };
   return loader.runThen(stage, body, (last) => last(), options);

@@ -70,18 +70,14 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
     return result;
   };
   const { overlap, team, options } = run.context;
-  const encode = (steps: PictureSteps) => counted("encode", () => encodeByVae(run, image, steps));
+  const encode = (loading?: Promise<void>) => counted("encode", () => encodeByVae(run, image, loading));
   const embed = (steps: EmbeddingSteps) => counted("embed", () => embedByClip(run, image, steps));
-  if (!overlap && (!team || options.profiler)) return { latents: await encode({}), embedding: await embed({}) };
+  if (!overlap && (!team || options.profiler)) return { latents: await encode(), embedding: await embed({}) };
   const loading = overlap ? (run.loadingAhead ?? loadAhead(run)) : Promise.resolve();
-  // What the GPU works on longest comes first; then CLIP's picture, while others draw noise and copy.
-  let onPrepared = () => {};
-  const prepared = new Promise<void>((resolve) => {
-    onPrepared = resolve;
-  });
-  const encoding = encode({ loading, onPrepared }).finally(onPrepared);
+  // CLIP comes first: a GPU embeds a picture in the time that the noise for the autoencoder takes to draw.
   const onEmbedding = (embedding: Float32Array) => conditionsAhead(run, embedding);
-  const embedding = prepared.then(() => embed({ loading, onEmbedding }));
+  const embedding = embed({ loading, onEmbedding });
+  const encoding = encode(loading);
   // All of them have ended before an error leaves: what they write to are the next generation's arrays.
   await Promise.allSettled([loading, encoding, embedding]);
   await loading;
@@ -158,36 +154,22 @@ function latentsOfPixels({ context, loader }: GenerationRun, pixels: Float32Arra
   });
 }
 
-/** What the encoding of a picture waits for, and whom it tells. */
-interface PictureSteps {
-  /** Settles when stages are being loaded ahead. */
-  loading?: Promise<void> | undefined;
-  /** Called when the picture's pixels are prepared, but for their noise. */
-  onPrepared?: (() => void) | undefined;
-}
-
 /** Pixels with a little noise on them as the VAE takes them, [1,3,H,W]. */
-async function noisyPixels(run: GenerationRun, image: Picture, onPrepared?: () => void): Promise<Float32Array> {
+async function noisyPixels(run: GenerationRun, image: Picture): Promise<Float32Array> {
   const { context, progress, noise } = run;
   const { shape, options } = context;
   if (isFloatImage(image) || !noise.isPictureDrawn) {
-    const pixels = await pixelsForVae(run, image);
-    onPrepared?.();
-    return noise.onPicture(pixels);
+    return noise.onPicture(await pixelsForVae(run, image));
   }
   const work = { signal: options.signal, where: "generation" };
   const sized = await progress.scope("preprocess", () => sizedPicture(image, shape.width, shape.height, work));
-  onPrepared?.();
   return noise.underPicture(sized);
 }
 
-/** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. */
-async function encodeByVae(
-  run: GenerationRun,
-  image: Picture,
-  { loading, onPrepared }: PictureSteps,
-): Promise<Float32Array> {
-  const noisy = await noisyPixels(run, image, onPrepared);
+/** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. loading: settles when stages are being loaded
+ *  ahead. */
+async function encodeByVae(run: GenerationRun, image: Picture, loading?: Promise<void>): Promise<Float32Array> {
+  const noisy = await noisyPixels(run, image);
   // The next numbers in the reference's order, drawn while the GPU encodes.
   if (run.context.overlap) run.noise.drawFirstAhead();
   await loading;
