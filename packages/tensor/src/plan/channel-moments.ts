@@ -6,7 +6,7 @@ import { type CallOptions, packedBytes, type Storage, type Tensor } from "../ten
 
 /** Frames of fewer bytes come from a GPU's cache again, and their convolutions have kernels that do not find moments. Decided by the frame
  *  alone, so that a clip has the same bits in any chunks. */
-const LEAST_FRAME_BYTES = 4 << 20;
+const LEAST_FRAME_BYTES = 5 << 19;
 
 /** Kernels find moments of this many pixels at a time: frames of other sizes would be read again for them. */
 const PIXELS_AT_ONCE = 128;
