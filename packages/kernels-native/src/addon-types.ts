@@ -120,17 +120,23 @@ export interface BufferBinding {
   constant: boolean;
 }
 
+/** Texts in one string with NULs between them, which is read much faster than a list. */
+export interface JoinedTexts {
+  text: string;
+  count: number;
+}
+
 /** Something that runs programs. */
 export interface NativeDevice {
   /** `words`: per row its op number, attribute values, and ten numbers per tensor (see native/core/validate.h). */
   compile(
     words: Float64Array,
-    names: string[],
+    names: JoinedTexts,
     buffers: BufferBinding[],
     options?: {
       capture: boolean;
-      variants?: string[];
-      insteadOf?: string[];
+      variants?: JoinedTexts;
+      insteadOf?: JoinedTexts;
       explain?: boolean;
       batchInvariant?: boolean;
       streamBytes?: number;

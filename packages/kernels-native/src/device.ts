@@ -13,6 +13,7 @@ import { allocateBuffer, type BufferCopy, DeviceBuffer, nativeCopy } from "./buf
 import { environment } from "./env";
 import { awaitNative, callNative, VdError } from "./errors";
 import { imageDir, listGpus } from "./gpus";
+import { joinedTexts } from "./joined-texts";
 import { loadAddon } from "./load";
 
 /** A checked list of rows, ready to run many times; one run at a time. */
@@ -335,10 +336,14 @@ export class Device {
     }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
-    const wanted = { ...(variants && { variants: [...variants] }), ...(insteadOf && { insteadOf: [...insteadOf] }) };
+    const wanted = {
+      ...(variants && { variants: joinedTexts("compile variants", variants) }),
+      ...(insteadOf && { insteadOf: joinedTexts("compile insteadOf", insteadOf) }),
+    };
+    const rowNames = joinedTexts("compile names", names);
     const space = transforms && { transforms: { ...transforms, buffer: transforms.buffer.native } };
     const options = { capture, explain, batchInvariant, streamBytes, ...wanted, ...space };
-    const program = await awaitNative(() => this.native.compile(words, [...names], buffers, options));
+    const program = await awaitNative(() => this.native.compile(words, rowNames, buffers, options));
     program.refused.forEach(warnOfRefusal);
     return new Program(program);
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { OPS, type OpCase, type OpCases, type OpDefinition, type OpId, slotsOf } from "../contract/index";
+import { joinedTexts } from "../src/joined-texts";
 import { loadAddon } from "../src/load";
 import { encodeCase } from "./addon-fuzz/encode-case";
 
@@ -66,7 +67,7 @@ async function sharing(
 
 const compiled = ({ words, blocks }: NonNullable<Awaited<ReturnType<typeof sharing>>>, name: string) => {
   const buffers = blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
-  return device.compile(Float64Array.from(words), [name], buffers);
+  return device.compile(Float64Array.from(words), joinedTexts("name", [name]), buffers);
 };
 
 describe("a result in the memory of an operand that is read while it is written", () => {

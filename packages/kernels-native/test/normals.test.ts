@@ -100,6 +100,19 @@ describe("fillNormals", () => {
     }
   });
 
+  test("gives the same bits of millions on every instruction set, fused operations or not", async () => {
+    const [plain, other] = [sharedFloats(2 ** 22), sharedFloats(2 ** 22)];
+    let state = seeded();
+    for (let i = 0; i < 3; i++) {
+      const after = await fillNormals(state, plain, { isa: "plain" });
+      for (const isa of isas) {
+        expect(await fillNormals(state, other, { isa })).toEqual(after);
+        expect(Buffer.compare(Buffer.from(other.buffer), Buffer.from(plain.buffer))).toBe(0);
+      }
+      state = after;
+    }
+  });
+
   test("rounds to float16 over all of its range, on every instruction set", async () => {
     // The nearest of the numbers that float16 has around a value: steps of 2^-24 below 2^-14.
     const rounded = (value: number): number => {

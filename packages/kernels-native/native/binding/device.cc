@@ -1,42 +1,21 @@
 #include "device.h"
 
-#include <algorithm>
-#include <span>
 #include <string>
 #include <utility>
 
-#include "../core/validate.h"
 #include "../cpu/backend.h"
 #include "../cuda/backend.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"
 #include "buffer.h"
+#include "compile_request.h"
 #include "wrap.h"
 
 namespace vd::binding {
 namespace {
 
 constexpr double kMaxThreads = 1024, kMaxDevices = 1024;
-
-std::vector<BufferBinding> read_buffers(const Napi::Value& value) {
-  const Napi::Array array = read_array(value, "compile buffers");
-  std::vector<BufferBinding> buffers;
-  for (uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::Object item = read_object(array.Get(i), "compile buffer");
-    buffers.push_back({Buffer::memory_of(item.Get("buffer"), "compile buffer"), read_bool(item.Get("constant"), "compile constant")});
-  }
-  return buffers;
-}
-
-std::vector<double> read_words(const Napi::Value& value) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
-    wrong_type("compile program", "a Float64Array", value);
-  const auto bytes = read_bytes(value, "compile program");
-  std::vector<double> words(bytes.size() / sizeof(double));
-  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
-  return words;
-}
 
 std::shared_ptr<Device> open_cpu(const Napi::Object& options) {
   cpu::DeviceOptions cpu;
@@ -55,55 +34,6 @@ std::shared_ptr<Device> open_cuda(const Napi::Object& options) {
   gpu.imageDir = read_string(options.Get("imageDir"), "openDevice imageDir");
   gpu.image = read_string(options.Get("image"), "openDevice image");
   return cuda::make_device(gpu);
-}
-
-MemoryRange read_range(const Napi::Value& value, const char* where) {
-  const Napi::Object from = read_object(value, where);
-  return {Buffer::memory_of(from.Get("buffer"), where), read_size(from.Get("byteOffset"), where), read_size(from.Get("bytes"), where)};
-}
-
-CompileOptions read_compile_options(const Napi::Value& value) {
-  if (value.IsUndefined()) return {};
-  const Napi::Object from = read_object(value, "compile options");
-  CompileOptions options;
-  options.capture = read_bool(from.Get("capture"), "compile capture");
-  const Napi::Value explain = from.Get("explain");
-  if (!explain.IsUndefined()) options.explain = read_bool(explain, "compile explain");
-  const Napi::Value batchInvariant = from.Get("batchInvariant");
-  if (!batchInvariant.IsUndefined()) options.batchInvariant = read_bool(batchInvariant, "compile batchInvariant");
-  const Napi::Value streamBytes = from.Get("streamBytes");
-  if (!streamBytes.IsUndefined()) options.streamBytes = read_size(streamBytes, "compile streamBytes");
-  const Napi::Value transforms = from.Get("transforms");
-  if (!transforms.IsUndefined()) options.transforms = read_range(transforms, "compile transforms");
-  const Napi::Value variants = from.Get("variants");
-  if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
-  const Napi::Value insteadOf = from.Get("insteadOf");
-  if (!insteadOf.IsUndefined()) options.insteadOf = read_strings(insteadOf, "compile insteadOf");
-  return options;
-}
-
-/** What tells rows from others but for where their memory lies. */
-std::string key_of_rows(const std::vector<double>& words, const std::vector<std::string>& names,
-                        const std::vector<BufferBinding>& buffers) {
-  std::string key;
-  const auto append = [&key](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  for (const double word : words) append(word);
-  for (const std::string& name : names) key.append(name).push_back('\0');
-  for (const BufferBinding& binding : buffers) {
-    const auto same =
-        std::find_if(buffers.begin(), buffers.end(), [&](const BufferBinding& each) { return each.memory == binding.memory; });
-    append(same - buffers.begin());
-    append(binding.memory->bytes());
-    append(binding.memory->on_host());
-    append(binding.constant);
-  }
-  return key;
-}
-
-/** Refuses a list that is there and has not one text for each row. */
-void check_texts(const std::vector<std::string>& texts, const std::string& where, size_t num_rows) {
-  if (texts.empty() || texts.size() == num_rows) return;
-  throw Error(ErrorCode::attr, where, "one for each of " + std::to_string(num_rows) + " rows", std::to_string(texts.size()));
 }
 
 Napi::Array texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
@@ -203,18 +133,9 @@ Napi::Value DeviceObject::memory(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
-  auto device = device_of(info.This(), "compile");
-  auto words = read_words(info[0]);
-  auto names = read_strings(info[1], "compile names");
-  auto buffers = read_buffers(info[2]);
-  auto work = [device, options = read_compile_options(info[3]), words = std::move(words), names = std::move(names),
-               buffers = std::move(buffers)]() mutable {
-    options.rowsKey = key_of_rows(words, names, buffers);
+  auto work = [device = device_of(info.This(), "compile"), request = CompileRequest(info)]() mutable {
     auto handle = std::make_shared<ProgramHandle>();
-    std::vector<Row> rows = decode_rows(words, names, buffers);
-    check_texts(options.variants, "compile variants", rows.size());
-    check_texts(options.insteadOf, "compile insteadOf", rows.size());
-    handle->program = device->compile(std::move(rows), buffers, options);
+    handle->program = std::move(request).compile(*device);
     return handle;
   };
   using Worker = PromiseWorker<std::shared_ptr<ProgramHandle>>;

@@ -79,7 +79,7 @@ void check_sizes(const SharedBytes& values, const SharedBytes& mean) {
 Napi::Value mersenne_draws(const Napi::CallbackInfo& info) {
   MersenneTwister engine = read_engine(info[0], "mersenneDraws state");
   auto draws = Napi::Uint32Array::New(info.Env(), MersenneTwister::kWords);
-  engine.draws(draws.Data());
+  engine.draws(cpu::normal_kernels_of(cpu::best_isa()), draws.Data());
   auto result = Napi::Object::New(info.Env());
   result["state"] = engine_to_js(info.Env(), engine);
   result["draws"] = draws;

@@ -115,7 +115,9 @@ void release_pages_keep_addresses(void* data, size_t bytes) {
 void prefer_huge_pages(void* data, size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   constexpr size_t kWorthwhile = size_t{4} << 20;
-  if (bytes >= kWorthwhile) madvise(data, bytes, MADV_HUGEPAGE);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const size_t before = (page - reinterpret_cast<uintptr_t>(data) % page) % page;
+  if (bytes >= kWorthwhile) madvise(static_cast<std::byte*>(data) + before, bytes - before, MADV_HUGEPAGE);
 #endif
 }
 

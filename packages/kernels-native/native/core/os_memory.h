@@ -13,8 +13,8 @@ void release_pages(void* data, size_t bytes);
 void* reserve_huge_pages(size_t bytes);
 /** Gives memory back and keeps its addresses, so that nothing else comes to lie there. */
 void release_pages_keep_addresses(void* data, size_t bytes);
-/** Says that a large block of `reserve_pages` is best made of large pages, where the system has any: touching it for the
- *  first time and giving it back are then much faster. */
+/** Says that a large block is best made of large pages, where the system has any: touching it for the first time and giving it
+ *  back are then much faster. */
 void prefer_huge_pages(void* data, size_t bytes);
 
 struct FileView {

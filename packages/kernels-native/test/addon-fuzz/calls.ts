@@ -35,6 +35,8 @@ const gpuOptions = fc.oneof(
 
 const perhaps = (...args: fc.Arbitrary<unknown>[]) => args.map((arg) => fc.oneof(arg, fc.constant(undefined)));
 
+const texts = fc.record({ text: fc.constantFrom("", "one", "one\0two", "\0"), count: fc.oneof(fc.nat(3), garbage) });
+
 /** Of pictures of 2×2 pixels, most of the time. */
 const sides = fc.oneof({ weight: 6, arbitrary: fc.constant(2) }, { weight: 1, arbitrary: sizes });
 const pixels = fc.oneof(
@@ -139,9 +141,14 @@ const TARGETS: readonly Target[] = [
     name: "compile",
     likely: [
       fc.float64Array({ maxLength: 30 }),
+      texts,
       fc.array(garbage, { maxLength: 2 }),
-      fc.array(garbage, { maxLength: 2 }),
-      fc.oneof(fc.record({ capture: fc.boolean() }), fc.constant(undefined), garbage),
+      fc.oneof(
+        fc.record({ capture: fc.boolean() }),
+        fc.record({ capture: fc.boolean(), variants: texts }),
+        fc.constant(undefined),
+        garbage,
+      ),
     ],
   },
   { kind: "program", name: "run", likely: [fc.boolean()] },

@@ -17,7 +17,7 @@ const copy = addon.allocateBuffer(1 << 22);
 const draw = (state) =>
   addon.fillNormals(state, values, 1, 0, undefined, "best").then((after) => copy.write(values, 0).then(() => draw(after)));
 draw(new Uint32Array(625));
-device.compile(Float64Array.from(workerData.words), [], buffers).then((program) => {
+device.compile(Float64Array.from(workerData.words), { text: "", count: 0 }, buffers).then((program) => {
   const again = () => program.run(false).then(again);
   again();
   parentPort.postMessage("running");
@@ -48,7 +48,7 @@ export async function freeWhileRunning(addon: Addon, program: EncodedCase, tally
     note("freeing while running", { i, program: program.name });
     const device = addon.openDevice({ threads: 2, isa: "best", math: "exact", reference: i % 2 === 0 });
     const buffers = program.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
-    const handle = await device.compile(Float64Array.from(repeated(program, 500)), [], buffers);
+    const handle = await device.compile(Float64Array.from(repeated(program, 500)), { text: "", count: 0 }, buffers);
     const running = outcome(tally, () => handle.run(true));
     for (const { buffer } of buffers) buffer.freeSync();
     handle.freeSync();

@@ -56,7 +56,9 @@ export async function overwriteOffsets(addon: Addon, tally: Tally): Promise<numb
       fillValues(buffers[3]!.buffer);
       target.writeSync(OFFSETS, byteOffset);
       note("packed attention", { reference, byteOffset });
-      const program = (await outcome(tally, () => device.compile(wordsOf(byteOffset), [], buffers))) as NativeProgram;
+      const program = (await outcome(tally, () =>
+        device.compile(wordsOf(byteOffset), { text: "", count: 0 }, buffers),
+      )) as NativeProgram;
       let completed = 0;
       for (let attempt = 0; attempt < ATTEMPTS && completed < COMPLETED; attempt++) {
         const running = outcome(tally, () => program.run(false));

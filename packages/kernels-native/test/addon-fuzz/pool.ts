@@ -45,7 +45,9 @@ export class Pool {
     const pool = new Pool(addon, file);
     for (const device of [...pool.devices, pool.devices[0]!]) {
       const buffers = program.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
-      pool.programs.push(await device.compile(Float64Array.from(program.words), [program.name], buffers));
+      pool.programs.push(
+        await device.compile(Float64Array.from(program.words), { text: program.name, count: 1 }, buffers),
+      );
     }
     pool.programs.at(-1)!.freeSync();
     return pool;

@@ -143,7 +143,9 @@ export async function fuzzPrograms(
     const device = devices[each.device % devices.length]!;
     note("compile and run", program.name, { ...each, words, blocks: program.blocks });
     compiled++;
-    const made = await outcome(tally, () => device.compile(Float64Array.from(words), [program.name], buffers));
+    const made = await outcome(tally, () =>
+      device.compile(Float64Array.from(words), { text: program.name, count: 1 }, buffers),
+    );
     if (made) {
       ran++;
       await use(made as NativeProgram, buffers, each.after, tally);

@@ -52,9 +52,9 @@ export const WORKER_KINDS: readonly WorkerKind[] = [
   async("free", "return addon.allocateBuffer(1 << 20).free()"),
   async("free twice", "const one = addon.allocateBuffer(64); return Promise.all([one.free(), one.free()])"),
   async("fillNormals", 'return addon.fillNormals(new Uint32Array(625), shared, 1, 0, undefined, "best")'),
-  { ...async("compile that rejects", "return device.compile(Float64Array.of(1, 2, 3), [], [])"), rejects: true },
+  { ...async("compile that rejects", "return device.compile(Float64Array.of(1, 2, 3), noNames, [])"), rejects: true },
   { ...async("write that throws", 'return small.write("text", 0)'), rejects: true },
-  async("compile and run", "return device.compile(words, [], buffers).then((program) => program.run(false))"),
+  async("compile and run", "return device.compile(words, noNames, buffers).then((program) => program.run(false))"),
   async("run with times", "return program.run(true)"),
   async("startDriver", "return addon.startDriver()"),
 ];
@@ -71,14 +71,15 @@ const [small, large] = [addon.allocateBuffer(64), addon.allocateBuffer(1 << 20)]
 const words = Float64Array.from(workerData.words);
 const device = addon.openDevice({ threads: 1, isa: "best", math: "exact", reference: false });
 const buffers = workerData.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
-const names = ["addon", "small", "large", "bytes", "shared", "file", "device", "words", "buffers", "program"];
+const noNames = { text: "", count: 0 };
+const names = ["addon", "small", "large", "bytes", "shared", "file", "device", "words", "noNames", "buffers", "program"];
 const make = (program) => {
-  const values = [addon, small, large, bytes, shared, file, device, words, buffers, program];
+  const values = [addon, small, large, bytes, shared, file, device, words, noNames, buffers, program];
   const call = new Function(...names, kind.body);
   return () => call(...values);
 };
 const settled = (call) => new Promise((resolve) => resolve(call()));
-device.compile(words, [], buffers).then(async (program) => {
+device.compile(words, noNames, buffers).then(async (program) => {
   const call = make(program);
   const rejected = await settled(call).then(() => undefined, (error) => error);
   if ((rejected !== undefined) !== (kind.rejects === true)) throw rejected ?? new Error("a call that should reject did not");
