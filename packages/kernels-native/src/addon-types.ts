@@ -249,7 +249,8 @@ export interface Addon {
   ): Promise<Uint8Array<ArrayBuffer>>;
   /** Resamples pixels along x, then along y, to [rows,columns,3], off the event loop. pixels: bytes [H,W,3], whose `levels` stand for a
    *  number each, or floats [3,H,W] from 0 to 1, which become those from -1 to 1; held as by resizePicture. first: per result; weights:
-   *  [size, length]. */
+   *  [size, length]. mean, spread: of each channel; with them numbers from -1 to 1 come as planes [3,rows,columns] from 0 to 1, less the mean
+   *  and over the spread. */
   resamplePicture(
     pixels: Uint8Array | Float32Array,
     width: number,
@@ -261,6 +262,8 @@ export interface Addon {
     yFirst: Int32Array,
     yLength: number,
     yWeights: Float64Array,
+    mean: Float32Array | undefined,
+    spread: Float32Array | undefined,
     threads: number,
   ): Promise<Float32Array<ArrayBuffer>>;
   /** The numbers that bytes [pixels,3] stand for as planes [3,pixels], off the event loop. pixels: held as by resizePicture. into: where they

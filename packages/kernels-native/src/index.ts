@@ -85,12 +85,14 @@ export { verifyPrebuilds } from "./load";
 export { fillNormals, mersenneDraws, type NormalsOptions, sharedFloats } from "./normals";
 export { nvtx } from "./nvtx";
 export {
+  type PictureNormalisation,
   type PicturePixels,
   type PictureRuns,
   type PictureTaps,
   type PictureThreads,
   type PlaneOptions,
   pictureToPlanes,
+  type ResampleOptions,
   resamplePicture,
   resizePicture,
 } from "./pictures";

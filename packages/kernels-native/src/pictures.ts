@@ -3,6 +3,8 @@ import {
   COUNT,
   FLAG,
   FLOATS_32,
+  listOf,
+  NUMBER,
   optional,
   requireArgument,
   requireFields,
@@ -48,6 +50,20 @@ export interface PictureThreads {
   threads?: number | undefined;
 }
 
+/** What becomes of numbers from -1 to 1, each operation rounded to float32: those from 0 to 1, less the mean, over the spread. */
+export interface PictureNormalisation {
+  /** Of each channel, red first. */
+  mean: readonly number[];
+  /** Of each channel, red first. */
+  spread: readonly number[];
+}
+
+/** How {@link resamplePicture} works. */
+export interface ResampleOptions extends PictureThreads {
+  /** Makes planes [3,rows,columns] of the result, normalised. */
+  normalisation?: PictureNormalisation | undefined;
+}
+
 /** How {@link pictureToPlanes} works. */
 export interface PlaneOptions extends PictureThreads {
   /** Where the planes go, as many numbers; default: a new array. One of `sharedFloats` or `allocateFloats` is filled in place, and must be
@@ -66,6 +82,8 @@ const LEVELS: Wanted = {
 };
 const TAPS: WantedFields = { starts: POSITIONS, counts: POSITIONS, weights: POSITIONS };
 const RUNS: WantedFields = { first: POSITIONS, length: wholeFrom(0), weights: arrayOf("Float64Array") };
+const CHANNELS = listOf(NUMBER, 3);
+const NORMALISATION: WantedFields = { mean: CHANNELS, spread: CHANNELS };
 const THREADS: WantedFields = { threads: optional(wholeFrom(1, 256)) };
 
 /** How many threads the addon is told, which takes 0 for the default. */
@@ -107,7 +125,7 @@ export async function resizePicture(
 /**
  * Resamples a picture on worker threads, along x and then along y: sums in float64 in the order of the runs, those along x rounded to
  * float32, and so are those along y. Resolves to the numbers of the result, [rows,columns,3]. Bytes stand for the numbers that `levels` has
- * for each of the 256; floats are in [0, 1] and taken from [-1, 1].
+ * for each of the 256; floats are in [0, 1] and taken from [-1, 1]. With a `normalisation` the result is normalised planes instead.
  *
  * @throws VdError `attr` for arguments of other types, `shape` for sizes that do not fit each other, `layout` for runs outside of the picture
  */
@@ -115,7 +133,7 @@ export async function resamplePicture(
   picture: PicturePixels<Uint8Array | Float32Array>,
   runs: { x: PictureRuns; y: PictureRuns },
   levels: Readonly<Float32Array>,
-  options: PictureThreads = {},
+  options: ResampleOptions = {},
 ): Promise<Float32Array<ArrayBuffer>> {
   requireFields("resamplePicture picture", picture, { ...SIDES, data: LEVELS });
   requireFields("resamplePicture runs", runs, {});
@@ -124,9 +142,14 @@ export async function resamplePicture(
   requireFields("resamplePicture y", y, RUNS);
   requireArgument("resamplePicture levels", levels, FLOATS_32);
   const threads = threadsOf("resamplePicture", options);
+  const { normalisation } = options;
+  if (normalisation !== undefined) requireFields("resamplePicture normalisation", normalisation, NORMALISATION);
   const { width, height, data } = picture;
   const along = [x.first, x.length, x.weights, y.first, y.length, y.weights] as const;
-  return awaitNative(() => loadAddon().resamplePicture(data, width, height, levels as Float32Array, ...along, threads));
+  const [mean, spread] = [normalisation?.mean, normalisation?.spread].map((each) => each && Float32Array.from(each));
+  return awaitNative(() =>
+    loadAddon().resamplePicture(data, width, height, levels as Float32Array, ...along, mean, spread, threads),
+  );
 }
 
 /**

@@ -162,6 +162,28 @@ describe("resamplePicture", () => {
     }
   });
 
+  it("gives the bits of the formula as normalised planes, by any number of threads", async () => {
+    const image = picture(53, 47);
+    const runs = { x: runsOf(53, 13), y: runsOf(47, 59) };
+    const normalisation = { mean: [0.48145466, 0.5, -0.25], spread: [0.26862954, 3, 0.001] };
+    const [mean, spread] = [normalisation.mean, normalisation.spread].map((each) =>
+      each.map(Math.fround),
+    ) as number[][];
+    const area = 13 * 59;
+    for (const data of [image.data, Float32Array.from(image.data, (level) => level / 255)]) {
+      const plain = await resamplePicture({ ...image, data }, runs, levels);
+      const planes = Float32Array.from(plain, (_, i) => {
+        const channel = Math.floor(i / area);
+        const unit = Math.fround(plain[3 * (i % area) + channel]! + 1) / 2;
+        return Math.fround(unit - mean![channel]!) / spread![channel]!;
+      });
+      for (const threads of [undefined, 1, 3, 256]) {
+        const normalised = await resamplePicture({ ...image, data }, runs, levels, { normalisation, threads });
+        expect(bits(normalised)).toEqual(bits(planes));
+      }
+    }
+  });
+
   it("takes runs of no samples as zeros", async () => {
     const none = { first: new Int32Array(2), length: 0, weights: new Float64Array() };
     expect(await resamplePicture(picture(3, 3), { x: none, y: none }, levels)).toEqual(new Float32Array(12));
@@ -197,6 +219,23 @@ describe("pictureToPlanes", () => {
       into.set(before);
       expect(await pictureToPlanes(data, levels, { into, adds: true, threads })).toBe(into);
       expect(bits(into)).toEqual(bits(sums));
+    }
+  });
+
+  it("has read each of several pictures once it is called, in memory that it uses again", async () => {
+    const pictures = [211, 307, 401, 503].map((width) => picture(width, 300).data);
+    const wanted = await Promise.all(pictures.map((pixels) => pictureToPlanes(shared(pixels), levels)));
+    for (let round = 0; round < 3; round++) {
+      const running = pictures.map((pixels) => {
+        const copy = pixels.slice();
+        const planes = pictureToPlanes(copy, levels);
+        copy.fill(0);
+        return planes;
+      });
+      const all = await Promise.all(running);
+      // Buffers, since toEqual takes seconds for so many numbers.
+      for (const [i, planes] of all.entries())
+        expect(Buffer.from(planes.buffer).equals(Buffer.from(wanted[i]!.buffer))).toBe(true);
     }
   });
 
@@ -271,6 +310,9 @@ describe("what does not fit", () => {
     ["levels of 255", [image, runs(), levels.subarray(1)], "shape"],
     ["levels that were taken away", [image, runs(), detached(levels.slice())], "shape"],
     ["no levels", [image, runs(), undefined as never], "attr"],
+    ["two means", [image, runs(), levels, { normalisation: { mean: [0, 0], spread: [1, 1, 1] } }], "attr"],
+    ["no spread", [image, runs(), levels, { normalisation: { mean: [0, 0, 0] } as never }], "attr"],
+    ["a normalisation that is none", [image, runs(), levels, { normalisation: null as never }], "attr"],
     ["a length that is none", [image, { ...runs(), x: { ...runs().x, length: -1 } }, levels], "attr"],
   ])("resamplePicture refuses %s", async (_what, args, code) => {
     await expect(resamplePicture(...args)).rejects.toMatchObject({ name: "VdError", code });

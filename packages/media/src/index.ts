@@ -24,7 +24,7 @@ export { gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage, MAX_PICTURE_PIXELS, type PictureUse } from "./pictures/load-image";
 export type { PictureSource, SharpLike } from "./pictures/picture-source";
-export { resample } from "./pictures/resample";
+export { type ResampleWork, resample } from "./pictures/resample";
 export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
 export { blurredRuns, type SampleRuns } from "./pictures/sample-runs";
 export { loadSharp } from "./pictures/sharp";

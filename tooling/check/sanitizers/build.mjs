@@ -23,12 +23,14 @@ export async function buildProgram(kind, name, sources) {
   return output;
 }
 
-/** The program that works thread pool, janitor and pack cache from several threads, with the sanitizer of races. */
+/** The program that works thread pool, janitor, kept memory and pack cache from several threads, with the sanitizer of races. */
 export function buildThreads() {
   const native = [
     "core/thread_pool.cc",
     "core/processors.cc",
     "core/share_out.cc",
+    "core/kept_memory.cc",
+    "core/os_memory.cc",
     "binding/janitor.cc",
     "cpu/pack_cache.cc",
   ];

@@ -1,11 +1,14 @@
 #include "pictures.h"
 
+#include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "../core/kept_memory.h"
 #include "../cpu/pictures.h"
 #include "arguments.h"
 #include "async.h"
@@ -17,6 +20,7 @@ namespace vd::binding {
 namespace {
 
 using cpu::Levels;
+using cpu::Normalisation;
 using cpu::PictureSize;
 using cpu::PictureThreads;
 using cpu::PixelRuns;
@@ -62,8 +66,8 @@ Pixels read_pixels(const Napi::Value& value, const char* where) {
   if (SharedBytes::has(value)) {
     pixels.shared = SharedBytes::of(value, where);
   } else if (!bytes.empty()) {
-    // Without zeros first: the event loop waits for this copy.
-    pixels.copy.reset(new std::byte[bytes.size()]);
+    // In memory that was used before: the event loop waits for this copy, which new pages make five times as long.
+    pixels.copy = borrow_memory(bytes.size());
     std::memcpy(pixels.copy.get(), bytes.data(), bytes.size());
   }
   return pixels;
@@ -133,6 +137,17 @@ Levels read_levels(const Napi::Value& value, const char* where) {
   Levels levels = read_numbers<float>(value, where, "a Float32Array");
   check_count(levels.size(), kNumLevels, where);
   return levels;
+}
+
+/** mean, spread: arguments; both are undefined where nothing is normalised. */
+std::optional<Normalisation> read_normalisation(const Napi::Value& mean, const Napi::Value& spread, const std::string& where) {
+  if (mean.IsUndefined() && spread.IsUndefined()) return std::nullopt;
+  const auto channels = [](const Napi::Value& value, const std::string& name) {
+    const std::vector<float> numbers = read_numbers<float>(value, name, "a Float32Array");
+    check_count(numbers.size(), 3, name);
+    return std::array{numbers[0], numbers[1], numbers[2]};
+  };
+  return Normalisation{channels(mean, where + " mean"), channels(spread, where + " spread")};
 }
 
 PictureThreads read_threads(const Napi::Value& value, const char* where) {
@@ -206,15 +221,17 @@ Napi::Value resample_picture(const Napi::CallbackInfo& info) {
   const Levels levels = isFloat ? Levels{} : read_levels(info[3], "resamplePicture levels");
   auto x = std::make_shared<PixelRuns>(read_runs(info, 4, size.width, "resamplePicture x"));
   auto y = std::make_shared<PixelRuns>(read_runs(info, 7, size.height, "resamplePicture y"));
-  const PictureThreads threads = read_threads(info[10], "resamplePicture threads");
+  const auto normalisation = read_normalisation(info[10], info[11], "resamplePicture");
+  const PictureThreads threads = read_threads(info[12], "resamplePicture threads");
   const size_t itemBytes = isFloat ? sizeof(float) : 1;
   check_count(read_bytes(info[0], "resamplePicture pixels").size() / itemBytes, size.width * size.height * 3, "resamplePicture pixels");
   const size_t numbers = result_numbers(y->size(), x->size(), "resamplePicture result");
-  auto work = [pixels = read_pixels(info[0], "resamplePicture pixels"), isFloat, size, levels, x, y, numbers, threads] {
+  auto work = [pixels = read_pixels(info[0], "resamplePicture pixels"), isFloat, size, levels, x, y, normalisation, numbers, threads] {
     auto pages = std::make_shared<Pages>(numbers * sizeof(float));
     auto* result = static_cast<float*>(pages->data());
-    if (isFloat) cpu::resample_planes(floats_of(pixels), size, *x, *y, result, threads);
-    else cpu::resample_bytes(bytes_of(pixels), size, levels, *x, *y, result, threads);
+    const Normalisation* const normal = normalisation ? &*normalisation : nullptr;
+    if (isFloat) cpu::resample_planes(floats_of(pixels), size, *x, *y, normal, result, threads);
+    else cpu::resample_bytes(bytes_of(pixels), size, levels, *x, *y, normal, result, threads);
     return pages;
   };
   return PromiseWorker<std::shared_ptr<Pages>>::start(info.Env(), std::move(work), floats_to_js);

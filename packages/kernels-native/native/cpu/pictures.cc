@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "../core/kept_memory.h"
 #include "../core/processors.h"
 #include "../core/share_out.h"
 
@@ -131,34 +132,49 @@ void resample_row(const float* row, const PixelRuns& runs, float* result) {
   }
 }
 
-/** Row `y` of the result from rows of `numbers`. */
-void join_floats(const float* rows, size_t numbers, const PixelRuns& runs, size_t y, double* sums, float* result) {
+/** Sums of row `y` of the result from rows of `numbers`. */
+void join_floats(const float* rows, size_t numbers, const PixelRuns& runs, size_t y, double* sums) {
   std::fill_n(sums, numbers, 0.0);
   const float* row = rows + static_cast<size_t>(runs.first[y]) * numbers;
   for (size_t k = 0; k < runs.length; ++k, row += numbers) {
     const double weight = runs.weights[y * runs.length + k];
     for (size_t i = 0; i < numbers; ++i) sums[i] += weight * static_cast<double>(row[i]);
   }
-  for (size_t i = 0; i < numbers; ++i) result[i] = static_cast<float>(sums[i]);
+}
+
+/** A row of sums as one of planes of `area`. */
+void normalise_row(const double* sums, size_t width, const Normalisation& normalisation, size_t area, float* planes) {
+  for (size_t channel = 0; channel < 3; ++channel) {
+    const float mean = normalisation.mean[channel], spread = normalisation.spread[channel];
+    float* row = planes + channel * area;
+    for (size_t x = 0; x < width; ++x) row[x] = ((static_cast<float>(sums[3 * x + channel]) + 1) / 2 - mean) / spread;
+  }
 }
 
 /** Both passes. copy_row: writes row `y` of the picture, [W,3], to where it is told. */
 template <class CopyRow>
-void resample(PictureSize size, const PixelRuns& x, const PixelRuns& y, float* result, PictureThreads threads, const CopyRow& copy_row) {
+void resample(PictureSize size, const PixelRuns& x, const PixelRuns& y, const Normalisation* normalisation, float* result,
+              PictureThreads threads, const CopyRow& copy_row) {
   const size_t numbers = x.size() * 3;
-  const std::unique_ptr<float[]> narrow(new float[size.height * numbers]);
+  const auto memory = borrow_memory(size.height * numbers * sizeof(float));
+  auto* const narrow = reinterpret_cast<float*>(memory.get());
   const Bands across(size.height, product(size.height, 3, x.size() * x.length + size.width), threads);
   const BandRows<float> rows(across, size.width * 3);
   across.each([&](Band band, size_t index) {
     for (size_t i = band.begin; i < band.end; ++i) {
       copy_row(i, rows.of(index));
-      resample_row(rows.of(index), x, narrow.get() + i * numbers);
+      resample_row(rows.of(index), x, narrow + i * numbers);
     }
   });
   const Bands down(y.size(), product(y.size(), numbers, y.length), threads);
   const BandRows<double> sums(down, numbers);
   down.each([&](Band band, size_t index) {
-    for (size_t i = band.begin; i < band.end; ++i) join_floats(narrow.get(), numbers, y, i, sums.of(index), result + i * numbers);
+    for (size_t i = band.begin; i < band.end; ++i) {
+      double* const row = sums.of(index);
+      join_floats(narrow, numbers, y, i, row);
+      if (normalisation != nullptr) normalise_row(row, x.size(), *normalisation, y.size() * x.size(), result + i * x.size());
+      else std::transform(row, row + numbers, result + i * numbers, [](double sum) { return static_cast<float>(sum); });
+    }
   });
 }
 
@@ -179,22 +195,24 @@ void resize_picture(const uint8_t* pixels, PictureSize size, const PixelTaps* x,
   } else if (x == nullptr) {
     resize_height(pixels, size.width, *y, result, threads);
   } else {
-    const std::unique_ptr<uint8_t[]> narrow(new uint8_t[size.height * x->size() * 3]);
-    resize_width(pixels, size, *x, narrow.get(), threads);
-    resize_height(narrow.get(), x->size(), *y, result, threads);
+    const auto memory = borrow_memory(size.height * x->size() * 3);
+    auto* const narrow = reinterpret_cast<uint8_t*>(memory.get());
+    resize_width(pixels, size, *x, narrow, threads);
+    resize_height(narrow, x->size(), *y, result, threads);
   }
 }
 
-void resample_bytes(const uint8_t* pixels, PictureSize size, const Levels& levels, const PixelRuns& x, const PixelRuns& y, float* result,
-                    PictureThreads threads) {
-  resample(size, x, y, result, threads, [&](size_t i, float* row) {
+void resample_bytes(const uint8_t* pixels, PictureSize size, const Levels& levels, const PixelRuns& x, const PixelRuns& y,
+                    const Normalisation* normalisation, float* result, PictureThreads threads) {
+  resample(size, x, y, normalisation, result, threads, [&](size_t i, float* row) {
     const uint8_t* from = pixels + i * size.width * 3;
     for (size_t at = 0; at < size.width * 3; ++at) row[at] = levels[from[at]];
   });
 }
 
-void resample_planes(const float* planes, PictureSize size, const PixelRuns& x, const PixelRuns& y, float* result, PictureThreads threads) {
-  resample(size, x, y, result, threads,
+void resample_planes(const float* planes, PictureSize size, const PixelRuns& x, const PixelRuns& y, const Normalisation* normalisation,
+                     float* result, PictureThreads threads) {
+  resample(size, x, y, normalisation, result, threads,
            [&](size_t i, float* row) { signed_row(planes + i * size.width, size.width * size.height, size.width, row); });
 }
 

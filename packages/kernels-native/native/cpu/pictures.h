@@ -1,5 +1,6 @@
 // Pictures resized, resampled and taken apart into planes, on threads of their own where they are large.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -40,17 +41,24 @@ struct PictureThreads {
   int wanted = 0;
 };
 
+/** What becomes of numbers from -1 to 1, each operation rounded to float32: those from 0 to 1, less the mean of their channel, over its
+ * spread. */
+struct Normalisation {
+  std::array<float, 3> mean, spread;
+};
+
 /** Resizes [H,W,3] along x, then along y, each rounded to 8 bits. An axis without taps keeps its size. result: [rows,columns,3]. */
 void resize_picture(const uint8_t* pixels, PictureSize size, const PixelTaps* x, const PixelTaps* y, uint8_t* result,
                     PictureThreads threads);
 
 /** Resamples [H,W,3], of which each level stands for a number, along x, which is rounded to float32, and then along y. Sums are taken in
- *  double in the order of the runs. result: [rows,columns,3]. */
-void resample_bytes(const uint8_t* pixels, PictureSize size, const Levels& levels, const PixelRuns& x, const PixelRuns& y, float* result,
-                    PictureThreads threads);
+ *  double in the order of the runs. result: [rows,columns,3], or planes [3,rows,columns] where they are normalised. */
+void resample_bytes(const uint8_t* pixels, PictureSize size, const Levels& levels, const PixelRuns& x, const PixelRuns& y,
+                    const Normalisation* normalisation, float* result, PictureThreads threads);
 
 /** Does what resample_bytes does with planes [3,H,W] of numbers from 0 to 1, which it takes from -1 to 1. */
-void resample_planes(const float* planes, PictureSize size, const PixelRuns& x, const PixelRuns& y, float* result, PictureThreads threads);
+void resample_planes(const float* planes, PictureSize size, const PixelRuns& x, const PixelRuns& y, const Normalisation* normalisation,
+                     float* result, PictureThreads threads);
 
 /** Writes the numbers that [count,3] in 8 bits stand for to planes [3,count]; adds: adds them, rounded to float32. */
 void bytes_to_planes(const uint8_t* pixels, size_t count, const Levels& levels, bool adds, float* planes, PictureThreads threads);

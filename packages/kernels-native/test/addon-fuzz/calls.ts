@@ -58,6 +58,8 @@ const positions = fc
   })
   .map((values) => Int32Array.from(values));
 const taps = [positions, positions, fc.int32Array({ minLength: 3, maxLength: 6 })];
+const channels = fc.constantFrom(3, 3, 3, 0, 4).map((count) => new Float32Array(count).fill(0.5));
+const normalisation = perhaps(channels, channels);
 const runs = [positions, fc.constantFrom(0, 1, 2, 2 ** 24, -1), fc.float64Array({ minLength: 2, maxLength: 6 })];
 
 const TARGETS: readonly Target[] = [
@@ -85,7 +87,16 @@ const TARGETS: readonly Target[] = [
   {
     kind: "addon",
     name: "resamplePicture",
-    likely: [fc.oneof(pixels, fc.constant(new Float32Array(12))), sides, sides, levels, ...runs, ...runs, threads],
+    likely: [
+      fc.oneof(pixels, fc.constant(new Float32Array(12))),
+      sides,
+      sides,
+      levels,
+      ...runs,
+      ...runs,
+      ...normalisation,
+      threads,
+    ],
   },
   {
     kind: "addon",

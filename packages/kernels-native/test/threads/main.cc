@@ -4,14 +4,17 @@
 #include <sched.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "../../native/binding/janitor.h"
+#include "../../native/core/kept_memory.h"
 #include "../../native/core/processors.h"
 #include "../../native/core/share_out.h"
 #include "../../native/core/thread_pool.h"
@@ -148,6 +151,32 @@ void the_janitor_frees_everything() {
   }
 }
 
+/** Memory is lent to one at a time, small and large, more of it than is kept, and let go of by another thread. */
+void memory_is_lent_to_one_at_a_time() {
+  from_all_sides([](int caller) {
+    const std::byte mark{static_cast<unsigned char>(caller + 1)};
+    for (size_t round = 0; round < 40; ++round) {
+      const size_t bytes = (round * 911 + 1) << (round % 3 * 4);
+      auto block = vd::borrow_memory(bytes);
+      std::fill_n(block.get(), bytes, mark);
+      std::this_thread::yield();
+      expect(std::all_of(block.get(), block.get() + bytes, [&](std::byte each) { return each == mark; }), "what its borrower wrote");
+      if (round % 4 == 0) std::thread([last = std::move(block)]() mutable { last.reset(); }).join();
+    }
+  });
+}
+
+/** Large memory comes again once nobody has it, not before. */
+void lent_memory_is_used_again() {
+  constexpr size_t kLarge = size_t{1} << 20;
+  const auto first = vd::borrow_memory(kLarge);
+  auto second = vd::borrow_memory(kLarge);
+  expect(first != second, "two blocks for two borrowers");
+  const std::byte* const before = second.get();
+  second.reset();
+  expect(vd::borrow_memory(2 * kLarge).get() == before, "the block of before");
+}
+
 /** Programs that compile at once share packings, which are made once while anybody holds them, in parts by all workers. */
 void packings_are_shared() {
   vd::ThreadPool pool(3);
@@ -184,6 +213,8 @@ int main() {
   threads_keep_off_a_processor();
 #endif
   the_janitor_frees_everything();
+  memory_is_lent_to_one_at_a_time();
+  lent_memory_is_used_again();
   packings_are_shared();
   std::puts("threads: all well");
 }

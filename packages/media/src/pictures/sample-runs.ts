@@ -30,18 +30,32 @@ function reflect(index: number, size: number): number {
   return positive < size ? positive : 2 * (size - 1) - positive;
 }
 
-/** Weights by their positions in the source, of result sample `i`. */
-function weightsOf(kernel: Float32Array, { indices, weights }: CubicTaps, size: number, i: number) {
+/** Calls `take` with the position in the source and the weight of each that makes result sample `i`; positions come several times. */
+function eachWeight(
+  kernel: Float32Array,
+  { indices, weights }: CubicTaps,
+  size: number,
+  i: number,
+  take: (position: number, weight: number) => void,
+): void {
   const numTaps = 4;
   const radius = kernel.length >> 1;
-  const found = new Map<number, number>();
   for (let tap = numTaps * i; tap < numTaps * (i + 1); tap++)
     for (let k = 0; k < kernel.length; k++) {
       const weight = weights[tap]! * kernel[k]!;
-      const position = reflect(indices[tap]! + k - radius, size);
-      if (weight !== 0) found.set(position, (found.get(position) ?? 0) + weight);
+      if (weight !== 0) take(reflect(indices[tap]! + k - radius, size), weight);
     }
-  return found;
+}
+
+/** The first and the last position in the source of what makes result sample `i`. */
+function endsOf(kernel: Float32Array, taps: CubicTaps, size: number, i: number): readonly [number, number] {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  eachWeight(kernel, taps, size, i, (position) => {
+    low = Math.min(low, position);
+    high = Math.max(high, position);
+  });
+  return [low, high];
 }
 
 /**
@@ -59,12 +73,15 @@ export function blurredRuns(kernel: Float32Array, taps: CubicTaps, sourceSize: n
     throw new VdError({ code: "attr", where: "blurredRuns kernel", expected, got });
   }
   const size = taps.indices.length / 4;
-  const found = Array.from({ length: size }, (_, i) => weightsOf(kernel, taps, sourceSize, i));
-  const ends = found.map((weights) => [Math.min(...weights.keys()), Math.max(...weights.keys())] as const);
+  const ends = Array.from({ length: size }, (_, i) => endsOf(kernel, taps, sourceSize, i));
   const length = Math.max(...ends.map(([low, high]) => high - low + 1));
   const first = Int32Array.from(ends, ([low]) => Math.min(low, sourceSize - length));
   const weights = new Float64Array(size * length);
-  for (const [i, each] of found.entries())
-    for (const [position, weight] of each) weights[i * length + position - first[i]!] = weight;
+  for (let i = 0; i < size; i++) {
+    const at = i * length - first[i]!;
+    eachWeight(kernel, taps, sourceSize, i, (position, weight) => {
+      weights[at + position]! += weight;
+    });
+  }
   return { first, length, weights };
 }

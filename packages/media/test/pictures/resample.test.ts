@@ -39,6 +39,18 @@ test("planes of floats give what pixels of bytes give", async () => {
   expect(await resample({ width, height, data: planes }, runs)).toEqual(await resample({ width, height, data }, runs));
 });
 
+test("a normalisation makes planes", async () => {
+  const image = noiseImage(7, 5);
+  const normalisation = { mean: [0.5, 0, 0.25], spread: [1, 2, 4] };
+  const planes = await resample(image, { x: kept(7), y: kept(5) }, { normalisation });
+  expect(planes.length).toBe(3 * 35);
+  for (const [i, value] of planes.entries()) {
+    const channel = Math.floor(i / 35);
+    const unit = image.data[3 * (i % 35) + channel]! / 255;
+    expect(value).toBeCloseTo((unit - normalisation.mean[channel]!) / normalisation.spread[channel]!, 6);
+  }
+});
+
 test("what does not fit is refused, and so is what a signal ended", async () => {
   const image = noiseImage(6, 4);
   const runs = { x: pairs(6), y: pairs(4) };
@@ -46,6 +58,8 @@ test("what does not fit is refused, and so is what a signal ended", async () => 
   await refused({ ...image, width: 5 }, runs).toMatchObject({ code: "layout" });
   await refused({ ...image, height: 5 }, runs).toMatchObject({ code: "shape" });
   await refused(image, { ...runs, y: { ...pairs(4), length: 3 } }).toMatchObject({ code: "shape" });
+  const normalisation = { mean: [0, 0, 0], spread: [1] };
+  await refused(image, runs, { normalisation }).toMatchObject({ code: "attr" });
   const signal = AbortSignal.abort();
   await refused(image, runs, { signal, where: "clip" }).toMatchObject({ code: "cancelled", where: "clip" });
 });

@@ -1,17 +1,6 @@
 import { requireOptions, VdError } from "@vd/kernels-native";
-import {
-  blurredRuns,
-  checkPixels,
-  checkRgbImage,
-  cubicTaps,
-  type FloatImage,
-  gaussianKernel,
-  type PictureWork,
-  type RgbImage,
-  resample,
-  type SampleRuns,
-} from "@vd/media";
-import { type Pausable, runInSlices } from "@vd/tensor";
+import { checkPixels, checkRgbImage, type FloatImage, type PictureWork, type RgbImage, resample } from "@vd/media";
+import { clipRuns } from "./clip-runs";
 import { checkFloatImage, isFloatImage } from "./float-image";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
@@ -57,46 +46,10 @@ function twoLines<Image extends RgbImage | FloatImage>(image: Image): Image {
   return { ...size, data } as RgbImage | FloatImage as Image;
 }
 
-/** From [-1, 1] to [0, 1] and to the encoder's mean and spread, each operation rounded to float32. */
-function normalise(value: number, mean: number, std: number): number {
-  const { fround } = Math;
-  return fround(fround(fround(value) + 1) / 2 - mean) / std;
-}
-
-/** Row `y` of [size,size,3] into planes [3,size,size], normalised. */
-function finishRow(pixels: Float32Array, y: number, { size, mean, std }: ClipPixelOptions, result: Float32Array): void {
-  for (let channel = 0; channel < 3; channel++) {
-    const channelMean = Math.fround(mean[channel]!);
-    const channelStd = Math.fround(std[channel]!);
-    const [from, to] = [y * size * 3 + channel, (channel * size + y) * size];
-    for (let x = 0; x < size; x++) result[to + x] = normalise(pixels[from + 3 * x]!, channelMean, channelStd);
-  }
-}
-
-/** What makes each column and each row of the result. Pauses in between. */
-function* runsOf(image: RgbImage | FloatImage, size: number): Pausable<{ x: SampleRuns; y: SampleRuns }> {
-  const runs = (sourceSize: number) =>
-    blurredRuns(gaussianKernel(sourceSize, size), cubicTaps(sourceSize, size), sourceSize);
-  const x = runs(image.width);
-  yield;
-  return { x, y: runs(image.height) };
-}
-
-/** [size,size,3] as planes [3,size,size], normalised. Pauses after each row. */
-function* normalisedPlanes(pixels: Float32Array, options: ClipPixelOptions): Pausable<Float32Array> {
-  const { size } = options;
-  const result = new Float32Array(3 * size * size);
-  for (let row = 0; row < size; row++) {
-    finishRow(pixels, row, options, result);
-    yield;
-  }
-  return result;
-}
-
 /**
  * Returns the image encoder's view of a picture, [1,3,size,size]: in [-1, 1], blurred against aliasing, resized by a
- * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Worker threads blur and resize; the
- * event loop turns meanwhile. Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
+ * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Worker threads do it; the event
+ * loop turns meanwhile. Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
  * `_encode_image`, `_resize_with_antialiasing`.
  *
  * @throws VdError `shape` for data of another length than the sizes say, `attr` for options that do not fit, `cancelled`
@@ -110,9 +63,9 @@ export async function clipPixelValues(
   else checkRgbImage(picture, where);
   checkOptions(options);
   requireOptions(where, work);
-  const slices = { signal: work.signal, where: work.where ?? where };
+  const named = { signal: work.signal, where: work.where ?? where };
   const image = twoLines(picture);
-  const runs = await runInSlices(runsOf(image, options.size), slices);
-  const pixels = await resample(image, runs, slices);
-  return runInSlices(normalisedPlanes(pixels, options), slices);
+  const runs = await clipRuns(image, options.size, named);
+  const normalisation = { mean: [...options.mean], spread: [...options.std] };
+  return resample(image, runs, { ...named, normalisation });
 }

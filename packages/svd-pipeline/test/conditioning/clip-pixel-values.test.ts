@@ -100,13 +100,21 @@ test("what does not fit is refused with words", async () => {
   await refused(noiseImage(9, 9), { ...published, std: [1] }).toThrow("std as three numbers");
 });
 
-test("a signal ends it before it begins and while it is under way", async () => {
-  const early = clipPixelValues(noiseImage(9, 9), published, { signal: AbortSignal.abort(), where: "generation" });
-  await expect(early).rejects.toMatchObject({ code: "cancelled", where: "generation" });
-  const controller = new AbortController();
-  const late = clipPixelValues(noiseImage(300, 200), published, { signal: controller.signal });
-  setImmediate(() => setImmediate(() => controller.abort()));
-  await expect(late).rejects.toMatchObject({ code: "cancelled", where: "clip input" });
+test("a signal ends it before it begins and while it is under way, also for sizes that it has met", async () => {
+  const image = noiseImage(300, 200);
+  const isEnded = async () => {
+    const early = clipPixelValues(image, published, { signal: AbortSignal.abort(), where: "generation" });
+    await expect(early).rejects.toMatchObject({ code: "cancelled", where: "generation" });
+    const controller = new AbortController();
+    const late = clipPixelValues(image, published, { signal: controller.signal });
+    // Workers may be at it by then, but nobody has heard of their end without a turn of the event loop.
+    for (let step = 0; step < 50; step++) await Promise.resolve();
+    controller.abort();
+    await expect(late).rejects.toMatchObject({ code: "cancelled", where: "clip input" });
+  };
+  await isEnded();
+  await clipPixelValues(image, published);
+  await isEnded();
 });
 
 test.each([
