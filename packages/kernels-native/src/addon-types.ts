@@ -19,7 +19,8 @@ export interface NativeBuffer {
   writeFloats(source: Float32Array, dtype: number, offset: number): Promise<number>;
   /** Copies from byte `offset` until `target` is full. */
   readSync(target: ArrayBufferView | ArrayBuffer, offset: number): void;
-  /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. into: where they go, as many;
+  /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. planePixels: every so many pixels come as
+   *  planes; 0: pixel by pixel. into: where they go, as many;
    *  default: a new array. One of allocateFloats, or over shared memory, is filled in place; any other one once all are read. */
   readFloats(
     offset: number,
@@ -27,6 +28,7 @@ export interface NativeBuffer {
     pixels: number,
     channels: number,
     pitch: number,
+    planePixels: number,
     into?: Float32Array,
   ): Promise<FloatsRead>;
   /** Bytes, read off the event loop. into: where they go, as many, as of readFloats. */
@@ -140,7 +142,7 @@ export interface NativeDevice {
       explain?: boolean;
       batchInvariant?: boolean;
       streamBytes?: number;
-      transforms?: { buffer: NativeBuffer; byteOffset: number; bytes: number };
+      space?: { buffer: NativeBuffer; byteOffset: number; bytes: number };
     },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */

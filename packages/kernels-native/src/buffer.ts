@@ -12,6 +12,8 @@ export interface FloatRegion {
   pixels: number;
   channels: number;
   pitch?: number;
+  /** Reads every so many pixels as planes, one for each channel; default: pixel by pixel. */
+  planePixels?: number | undefined;
 }
 
 /** Refuses what is no buffer, as a caller without types may have given something else. @throws VdError `attr` */
@@ -135,8 +137,9 @@ export class DeviceBuffer {
    */
   async readCheckedFloats(region: FloatRegion, into?: Float32Array): Promise<FloatsRead> {
     requireOptions("readFloats", region);
-    const { byteOffset = 0, dtype, pixels, channels, pitch = channels } = region;
-    return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch, into));
+    const { byteOffset = 0, dtype, pixels, channels, pitch = channels, planePixels = 0 } = region;
+    const type = dtypeIndex(dtype);
+    return awaitNative(() => this.native.readFloats(byteOffset, type, pixels, channels, pitch, planePixels, into));
   }
 
   /**

@@ -150,9 +150,10 @@ export interface CompileOptions {
    *  need more than that; smaller ones stay on the device, as all do by default (0). At least two rows' weights fit in there, also where
    *  that is more. The CPU reads weights in place. */
   streamBytes?: number | undefined;
-  /** A part of a GPU's memory in which filters' transforms may lie while the program lives: nothing else may use it meanwhile. Those that have no
-   *  room there, all by default, lie in memory of their own, where the next program finds them. */
-  transforms?: BufferRange | undefined;
+  /** A part of a GPU's memory for what the program has beside its buffers: its kernels' working memory, and filters' transforms. Nothing else may
+   *  use it while the program lives. What has no room there, all by default, lies in memory of its own; transforms stay there for the next
+   *  program. */
+  space?: BufferRange | undefined;
 }
 
 /** A part of a buffer. */
@@ -332,7 +333,7 @@ export class Device {
       explain = false,
       batchInvariant = false,
       streamBytes = 0,
-      transforms,
+      space,
     }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
@@ -341,8 +342,8 @@ export class Device {
       ...(insteadOf && { insteadOf: joinedTexts("compile insteadOf", insteadOf) }),
     };
     const rowNames = joinedTexts("compile names", names);
-    const space = transforms && { transforms: { ...transforms, buffer: transforms.buffer.native } };
-    const options = { capture, explain, batchInvariant, streamBytes, ...wanted, ...space };
+    const given = space && { space: { ...space, buffer: space.buffer.native } };
+    const options = { capture, explain, batchInvariant, streamBytes, ...wanted, ...given };
     const program = await awaitNative(() => this.native.compile(words, rowNames, buffers, options));
     program.refused.forEach(warnOfRefusal);
     return new Program(program);

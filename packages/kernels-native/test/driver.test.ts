@@ -246,14 +246,18 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(fromHost).toEqual([filters, 0, 0, filters, filters]);
   });
 
-  test("transforms lie in memory that is given for them, as far as they have room there", () => {
-    const { filters, placed, noRoom, known, onHost, outside } = scenario("transformSpace");
-    expect(placed).toEqual([filters, filters, filters]);
-    expect(noRoom).toEqual([5 * filters, 5 * filters, 5 * filters]);
+  test("what a program has beside its buffers lies in memory that is given for it, as far as it has room there", () => {
+    const { filters, without, placed, apart, noRoom, known, onHost, outside } = scenario("programSpace");
+    expect(without.scratchBytes).toBeGreaterThan(1000);
+    expect(without.residentBytes).toBe(5 * filters);
+    expect(placed).toEqual(placed.map(() => ({ residentBytes: filters, scratchBytes: 0 })));
+    // The kernels' working memory comes first.
+    expect(apart).toEqual(apart.map(() => ({ residentBytes: 5 * filters, scratchBytes: 0 })));
+    expect(noRoom).toEqual(noRoom.map(() => without));
     // What is there already is not made once more.
-    expect(known).toBe(5 * filters);
+    expect(known).toEqual({ residentBytes: 5 * filters, scratchBytes: 0 });
     expect(onHost).toMatchObject({ code: "layout", message: expect.stringContaining("memory of the host") });
-    expect(outside).toMatchObject({ code: "layout", message: expect.stringContaining("transforms within the") });
+    expect(outside).toMatchObject({ code: "layout", message: expect.stringContaining("space within the") });
   });
 
   test("out of memory is an error that says how much, and the next allocation works", () => {

@@ -102,6 +102,28 @@ describe.each(["f16", "bf16", "f32"] as const)("floats stored as %s", (dtype) =>
   });
 });
 
+test("pixels are read as planes, also where they lie apart", async () => {
+  const [frames, channels, area, pitch] = [3, 4, 2500, 5];
+  const values = numbers(frames * area * pitch);
+  const buffer = allocateBuffer(4 * values.length);
+  await buffer.writeFloats(values, "f32");
+  const region = { dtype: "f32", pixels: frames * area, channels, pitch, planePixels: area } as const;
+  const wanted = Float32Array.from({ length: frames * channels * area }, (_, i) => {
+    const [plane, pixel] = [Math.floor(i / area), i % area];
+    return values[(Math.floor(plane / channels) * area + pixel) * pitch + (plane % channels)]!;
+  });
+  const into = sharedFloats(wanted.length);
+  const read = await buffer.readCheckedFloats(region, into);
+  expect(read.values).toBe(into);
+  expect(read.firstNotFinite).toBeUndefined();
+  expect(Float32Array.from(into)).toEqual(wanted);
+  // Of channel 1, pixel 7 in the second frame.
+  await buffer.writeFloats(Float32Array.of(Number.NaN), "f32", 4 * ((area + 7) * pitch + 1));
+  const { firstNotFinite } = await buffer.readCheckedFloats(region);
+  expect(firstNotFinite).toBe((channels + 1) * area + 7);
+  await expect(buffer.readFloats({ ...region, planePixels: area + 1 })).rejects.toMatchObject({ code: "layout" });
+});
+
 describe("writeFloats", () => {
   test("refuses other arrays, other types and places outside of the buffer", async () => {
     const buffer = allocateBuffer(8);

@@ -271,3 +271,26 @@ export async function readHost(
   const channels = dims[dims.length - 1] ?? 1;
   return buffer.readCheckedFloats({ byteOffset, dtype, pixels: countOf(dims) / channels, channels, pitch }, into);
 }
+
+/**
+ * Reads pixels [..,H,W,C] of floats of 16 or 32 bits as planes [..,C,H,W] of float32 numbers, off the event loop, and tells which number is the first
+ * that is not finite. into: as of {@link readHost}.
+ *
+ * @throws VdError `dtype` for other types, `shape`
+ */
+export async function readHostPlanes(
+  buffer: DeviceBuffer,
+  base: number,
+  tensor: Tensor,
+  into?: Float32Array,
+): Promise<FloatsRead> {
+  const { dims, dtype, pitch, storage } = tensor;
+  const [height = 1, width = 1, channels = 1] = dims.slice(-3);
+  if (into) checkCount(storage.name, tensor, into);
+  if (!isConverted(dtype)) {
+    const expected = "floats of 16 or 32 bits to read as planes";
+    throw new VdError({ code: "dtype", where: storage.name, expected, got: describe(tensor) });
+  }
+  const region = { dtype, pixels: countOf(dims) / channels, channels, pitch, planePixels: height * width };
+  return buffer.readCheckedFloats({ byteOffset: base + tensor.byteOffset, ...region }, into);
+}

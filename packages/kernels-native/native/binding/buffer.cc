@@ -33,6 +33,9 @@ void check_region(const Memory& memory, const cpu::FloatRegion& region) {
   if (region.pixels == 0 || region.channels == 0 || region.pitch < region.channels || !is_float(region.dtype))
     throw Error(ErrorCode::layout, "readFloats", "floats of at least one pixel and channel, and a pitch of at least the channels",
                 "others");
+  if (region.planePixels != 0 && region.pixels % region.planePixels != 0)
+    throw Error(ErrorCode::layout, "readFloats", "whole planes of " + std::to_string(region.planePixels) + " pixels",
+                std::to_string(region.pixels) + " pixels");
   const double end = static_cast<double>(region.byteOffset) +
                      (static_cast<double>(region.pixels - 1) * static_cast<double>(region.pitch) + static_cast<double>(region.channels)) *
                          bytes_of(region.dtype);
@@ -210,9 +213,10 @@ Napi::Value Buffer::read_floats(const Napi::CallbackInfo& info) {
   region.pixels = read_size(info[2], "readFloats pixels", kMaxFloats);
   region.channels = read_size(info[3], "readFloats channels", kMaxFloats);
   region.pitch = read_size(info[4], "readFloats pitch", kMaxFloats);
+  region.planePixels = read_size(info[5], "readFloats planePixels", kMaxFloats);
   check_region(*memory, region);
   const size_t count = region.pixels * region.channels;
-  const ReadTarget target = info[5].IsUndefined() ? ReadTarget{} : ReadTarget::of_floats(info[5], count, "readFloats into");
+  const ReadTarget target = info[6].IsUndefined() ? ReadTarget{} : ReadTarget::of_floats(info[6], count, "readFloats into");
   auto work = [memory, region, count, place = target.place, pages = target.pages] {
     FloatsRead read{place ? nullptr : std::make_shared<Pages>(count * sizeof(float))};
     read.firstNotFinite = cpu::read_floats(*memory, region, static_cast<float*>(place ? place : read.pages->data()));

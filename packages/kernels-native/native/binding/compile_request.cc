@@ -91,8 +91,8 @@ void CompileRequest::read_options(const Napi::Value& value) {
   if (!batchInvariant.IsUndefined()) options_.batchInvariant = read_bool(batchInvariant, "compile batchInvariant");
   const Napi::Value streamBytes = from.Get("streamBytes");
   if (!streamBytes.IsUndefined()) options_.streamBytes = read_size(streamBytes, "compile streamBytes");
-  const Napi::Value transforms = from.Get("transforms");
-  if (!transforms.IsUndefined()) options_.transforms = read_range(transforms, "compile transforms");
+  const Napi::Value space = from.Get("space");
+  if (!space.IsUndefined()) options_.space = read_range(space, "compile space");
   const Napi::Value variants = from.Get("variants");
   if (!variants.IsUndefined()) variants_ = read_texts(variants, "compile variants");
   const Napi::Value insteadOf = from.Get("insteadOf");

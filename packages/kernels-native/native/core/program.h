@@ -71,9 +71,9 @@ struct CompileOptions {
   /** Bytes of device memory through which weights pass, copied from page-locked host memory ahead of the rows that use them; 0: they stay
    *  on the device. Weights that fit in there together stay too. */
   size_t streamBytes = 0;
-  /** Device memory for weights that take several times the memory of what they are made of, for as long as the program lives; those that
-   * have no room there, all by default, lie in memory of their own. */
-  MemoryRange transforms;
+  /** Device memory for what the program has beside its buffers, as long as it lives: the rows' working memory, and weights that take
+   * several times the memory of what they are made of. What has no room there, all by default, lies in memory of its own. */
+  MemoryRange space;
 };
 
 class Program;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "../core/float_element.h"
+#include "../core/kept_memory.h"
 #include "../core/thread_pool.h"
 #include "cpu_features.h"
 #include "float_kernels.h"
@@ -106,9 +107,37 @@ size_t read_pixels(const Memory& memory, const FloatRegion& region, float* value
   return count;
 }
 
+/** Pixels whose channels stay in a cache while they are told apart. */
+constexpr size_t kPixelsAtOnce = 1024;
+
+/** Writes packed pixels as planes of `planePixels`. */
+void split_planes(const float* pixels, const FloatRegion& r, float* planes) {
+  for (size_t begin = 0; begin < r.pixels; begin += r.planePixels)
+    for (size_t at = 0; at < r.planePixels; at += kPixelsAtOnce) {
+      const size_t end = std::min(at + kPixelsAtOnce, r.planePixels);
+      const float* from = pixels + begin * r.channels;
+      for (size_t channel = 0; channel < r.channels; ++channel) {
+        float* plane = planes + begin * r.channels + channel * r.planePixels;
+        for (size_t i = at; i < end; ++i) plane[i] = from[i * r.channels + channel];
+      }
+    }
+}
+
+/** Reads a region as planes. */
+size_t read_planes(const Memory& memory, const FloatRegion& r, float* planes) {
+  const size_t count = r.pixels * r.channels;
+  const auto packed = borrow_memory(count * sizeof(float));
+  auto* const pixels = reinterpret_cast<float*>(packed.get());
+  const size_t first = read_floats(memory, {r.byteOffset, r.dtype, r.pixels, r.channels, r.pitch}, pixels);
+  split_planes(pixels, r, planes);
+  if (first == count) return count;
+  return static_cast<size_t>(std::find_if(planes, planes + count, [](float value) { return !std::isfinite(value); }) - planes);
+}
+
 }  // namespace
 
 size_t read_floats(const Memory& memory, const FloatRegion& r, float* values) {
+  if (r.planePixels != 0) return read_planes(memory, r, values);
   const auto item = static_cast<size_t>(bytes_of(r.dtype));
   const size_t count = r.pixels * r.channels;
   if (r.pitch == r.channels) return read_pixels(memory, {r.byteOffset, r.dtype, count, 1, 1}, values);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "../../device/pack.h"
-#include "transform_space.h"
+#include "program_space.h"
 #include "weight_segments.h"
 
 namespace vd::cuda {
@@ -18,7 +18,7 @@ bool is_transform(const Pack& pack) { return pack.kind == static_cast<int>(devic
 class Loader {
  public:
   Loader(const LoadContext& device, const std::vector<ChosenRow>& rows, const StandInAddresses& standIns, const CompileOptions& options)
-      : device_(device), chosen_(rows), standIns_(standIns), addresses_(standIns.size(), 0), transforms_(options.transforms) {
+      : device_(device), chosen_(rows), standIns_(standIns), addresses_(standIns.size(), 0), space_(options.space) {
     for (size_t i = 0; i < standIns.size(); ++i)
       if (standIns.on_device(i)) addresses_[i] = reinterpret_cast<uint64_t>(standIns.range(i).memory->data());
     if (options.streamBytes > 0) plan_streaming(options.streamBytes);
@@ -86,7 +86,12 @@ class Loader {
     for (const ChosenRow& row : chosen_) loaded_.workspaceBytes = std::max(loaded_.workspaceBytes, row.variant.workspaceBytes);
     if (loaded_.workspaceBytes == 0) return;
     const size_t bytes = (loaded_.workspaceBytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-    workspace_ = keep(std::make_shared<DeviceBlock>(device_.context, bytes, "workspace"));
+    if (const auto given = space_.take(bytes)) {
+      workspace_ = *given;
+      loaded_.workspaceBytes = 0;
+    } else {
+      workspace_ = keep(std::make_shared<DeviceBlock>(device_.context, bytes, "workspace"));
+    }
   }
 
   driver::DevicePtr keep(std::shared_ptr<DeviceBlock> block) {
@@ -190,7 +195,7 @@ class Loader {
       run_pack(pack, operand, {number, address}, row);
     };
     if (form.transformed && !device_.residency->has(range, form))
-      if (const auto placed = transforms_.find_or_make(range, form, make)) return *placed;
+      if (const auto placed = space_.find_or_make(range, form, make)) return *placed;
     return keep(device_.residency->find_or_make(device_.context, range, form, row, [&](DeviceBlock& block) { make(block.address()); }));
   }
 
@@ -245,7 +250,7 @@ class Loader {
   const StandInAddresses& standIns_;
   /** By operand; 0 while it is not on the device. */
   std::vector<driver::DevicePtr> addresses_;
-  TransformSpace transforms_;
+  ProgramSpace space_;
   driver::DevicePtr workspace_ = 0;
   std::shared_ptr<DeviceBlock> scratch_;
   /** What transforms are made of; held until they are made. */

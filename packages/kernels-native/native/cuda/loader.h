@@ -28,6 +28,7 @@ struct ReadyRow {
 struct LoadedRows {
   std::vector<ReadyRow> rows;
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
+  /** Of memory of its own. */
   size_t workspaceBytes = 0;
   /** Where weights do not stay on the device. */
   std::unique_ptr<WeightStream> weights;

@@ -36,7 +36,7 @@ std::shared_ptr<const Choices> choices_for(const LoadContext& device, const std:
 LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
                            const CompileOptions& options, ProgramInfo& info) {
   check_buffers(device, buffers);
-  if (const auto& memory = options.transforms.memory; memory && !memory->on_host()) check_device(device, *memory);
+  if (const auto& memory = options.space.memory; memory && !memory->on_host()) check_device(device, *memory);
   const StandInAddresses standIns(rows, buffers);
   const std::shared_ptr<const Choices> chosen = choices_for(device, rows, options);
   info = chosen->info;

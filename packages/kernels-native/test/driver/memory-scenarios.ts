@@ -262,30 +262,39 @@ export const memoryUse: Record<string, () => Promise<unknown>> = {
     };
   },
 
-  /** Programs that are given memory for their filters' transforms: what is held beside it. */
-  async transformSpace() {
+  /** Programs that are given memory for what they have beside their buffers: what they take of other memory. */
+  async programSpace() {
     writeImage("sm_90a");
     const device = open();
     const { allocateBuffer } = await import("../../src/index");
     const weights = allocateBuffer(FILTER_BYTES);
-    const space = await device.allocate(5 * FILTER_BYTES);
-    const held = async (byteOffset: number, bytes: number, buffer = space) => {
-      const { program } = await compileTransformed(device, weights, { transforms: { buffer, byteOffset, bytes } });
+    const besides = async (options: CompileOptions = {}) => {
+      const { memory, program } = await compileTransformed(device, weights, options);
       await program.run();
       const { residentBytes } = await device.memory();
+      const { scratchBytes } = program.info;
       await program.free();
-      await device.trim();
-      return residentBytes;
+      memory.freeSync();
+      return { residentBytes, scratchBytes };
     };
-    const [all, room] = [5 * FILTER_BYTES, 4 * FILTER_BYTES];
-    const placed = [await held(0, room), await held(FILTER_BYTES, room), await held(0, all)];
-    const noRoom = [await held(0, room - 1), await held(1, room), await held(all, 0)];
+    const inSpace = async (buffer: DeviceBuffer, byteOffset: number, bytes: number) => {
+      const taken = await besides({ space: { buffer, byteOffset, bytes } });
+      await device.trim();
+      return taken;
+    };
+    const without = await besides();
+    await device.trim();
+    const needed = without.scratchBytes + 4 * FILTER_BYTES;
+    const space = await device.allocate(needed + 512);
+    const placed = [await inSpace(space, 0, needed), await inSpace(space, 512, needed)];
+    const apart = [await inSpace(space, 0, needed - 1), await inSpace(space, 1, needed)];
+    const noRoom = [await inSpace(space, 0, 1000), await inSpace(space, needed + 512, 0)];
     const kept = await compileTransformed(device, weights);
-    const known = await held(0, all);
+    const known = await inSpace(space, 0, needed);
     await kept.program.free();
-    const onHost = await failure(() => held(0, room, weights));
-    const outside = await failure(() => held(all - room + 1, room));
-    return { filters: FILTER_BYTES, placed, noRoom, known, onHost, outside };
+    const onHost = await failure(() => inSpace(weights, 0, needed));
+    const outside = await failure(() => inSpace(space, 513, needed));
+    return { filters: FILTER_BYTES, without, placed, apart, noRoom, known, onHost, outside };
   },
 
   async memory() {

@@ -1,10 +1,10 @@
 import { countOf } from "@vd/kernels-native";
 import { type LinearSteps, type Sampler, stepsFromDenoised } from "@vd/sampling";
-import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
+import { type Pausable, type Plan, type PlaneDims, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
 import { FEATURES } from "../stages/call-stages";
 import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
-import { drawsNoiseAt, type LastLatents, type Stepper } from "./denoise";
+import { drawsNoiseAt, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
@@ -103,16 +103,15 @@ export class CallStepper implements Stepper {
   }
 
   async denoised(): Promise<Float32Array> {
-    return this.planes(await this.plan.read("denoised"), new Float32Array(this.input.latents.length));
+    return (await this.plan.readPlanes("denoised")).values;
   }
 
-  async lastLatents(): Promise<LastLatents> {
-    const pixels = finiteValues(await this.plan.readChecked("x"), this.input.sampler.numSteps);
-    return () => this.planes(pixels, this.input.latents);
+  async lastLatents(): Promise<Float32Array> {
+    return finiteValues(await this.plan.readPlanes("x", this.input.latents), this.input.sampler.numSteps);
   }
 
   async latentsNow(): Promise<Float32Array> {
-    return this.planes(await this.plan.read("x"), new Float32Array(this.input.latents.length));
+    return (await this.plan.readPlanes("x")).values;
   }
 
   async replaceLatents(latents: Float32Array): Promise<void> {
@@ -139,10 +138,6 @@ export class CallStepper implements Stepper {
   private toPixels(planes: Float32Array): Promise<Float32Array> {
     const { dims, scratch } = this.input;
     return this.inSlices(planesToPixels.inPieces(planes, dims, scratch.floats("latents as pixels", planes.length)));
-  }
-
-  private planes(pixels: Float32Array, into: Float32Array): Promise<Float32Array> {
-    return this.inSlices(pixelsToPlanes.inPieces(pixels, this.input.dims, into));
   }
 
   private inSlices<T>(work: Pausable<T>): Promise<T> {

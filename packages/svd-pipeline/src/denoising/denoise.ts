@@ -30,12 +30,9 @@ export interface DenoiseOptions {
 }
 
 /** A loaded stage of denoising: a plan, or plans of several devices that act as one. */
-export type DenoisingPlan = Pick<Plan, "write" | "stage" | "read" | "readChecked" | "queuesRuns"> & {
+export type DenoisingPlan = Pick<Plan, "write" | "stage" | "read" | "readChecked" | "readPlanes" | "queuesRuns"> & {
   run(options: RunOptions): Promise<unknown>;
 };
-
-/** Latents that were read, brought into planes, [F,C,h,w]. Called once. */
-export type LastLatents = () => Promise<Float32Array>;
 
 /** What holds the latents of a generation and takes the sampler's steps, on the host or on a device. */
 export interface Stepper {
@@ -47,8 +44,8 @@ export interface Stepper {
   advance(call: number, step: number): Promise<void>;
   /** Reads the guess of the clean latents after the last call, [F,C,h,w]. */
   denoised(): Promise<Float32Array>;
-  /** Reads the latents for the last time. What it resolves to brings them into planes, [F,C,h,w], and needs no device. */
-  lastLatents(): Promise<LastLatents>;
+  /** Reads the latents for the last time, [F,C,h,w]. */
+  lastLatents(): Promise<Float32Array>;
   /** Reads a copy of the latents between calls, [F,C,h,w]. */
   latentsNow(): Promise<Float32Array>;
   /** Puts others in their place before call `nextCall`, [F,C,h,w]. */
@@ -62,13 +59,13 @@ export const drawsNoiseAt = (sampler: Sampler, call: number): boolean =>
   call < sampler.numModelCalls && sampler.noiseDrawsAt(call);
 
 /**
- * Takes all steps of a sampler and resolves to the clean latents, which the device is not needed for any more. A step that calls the model more than once is
- * reported after its last call.
+ * Takes all steps of a sampler and resolves to the clean latents, [F,C,h,w]. A step that calls the model more than once is reported after its last
+ * call.
  *
  * @throws VdError `cancelled` within a step of the signal, on a GPU within two where a step takes less than half a second; `weights` for latents
  *   that are no longer finite
  */
-export async function denoise(stepper: Stepper, sampler: Sampler, options: DenoiseOptions): Promise<LastLatents> {
+export async function denoise(stepper: Stepper, sampler: Sampler, options: DenoiseOptions): Promise<Float32Array> {
   let stepStart = performance.now();
   const oneCall = async (call: number, step: number): Promise<void> => {
     await stepper.advance(call, step);

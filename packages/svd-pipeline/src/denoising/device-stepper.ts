@@ -1,7 +1,7 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import { type GraphLayout, type Pausable, type PlaneDims, pixelsToPlanes, runInSlices } from "@vd/tensor";
-import { type DenoisingPlan, drawsNoiseAt, type LastLatents, type Stepper } from "./denoise";
+import type { GraphLayout, PlaneDims } from "@vd/tensor";
+import { type DenoisingPlan, drawsNoiseAt, type Stepper } from "./denoise";
 import { finiteValues } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
 import { restoreStates, type StoredStates, savedStates } from "./stored-states";
@@ -155,20 +155,17 @@ export class DeviceStepper implements Stepper {
   }
 
   async denoised(): Promise<Float32Array> {
-    const { plan, dims, latents } = this.input;
-    return this.inSlices(pixelsToPlanes.inPieces(await plan.read("denoised"), dims, new Float32Array(latents.length)));
+    return (await this.input.plan.readPlanes("denoised")).values;
   }
 
-  async lastLatents(): Promise<LastLatents> {
-    const { plan, sampler, dims, latents } = this.input;
-    const [read] = await Promise.all([plan.readChecked("x"), this.checked]);
-    const pixels = finiteValues(read, sampler.numSteps);
-    return () => this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
+  async lastLatents(): Promise<Float32Array> {
+    const { plan, sampler, latents } = this.input;
+    const [read] = await Promise.all([plan.readPlanes("x", latents), this.checked]);
+    return finiteValues(read, sampler.numSteps);
   }
 
   async latentsNow(): Promise<Float32Array> {
-    const { plan, dims, latents } = this.input;
-    return this.inSlices(pixelsToPlanes.inPieces(await plan.read("x"), dims, new Float32Array(latents.length)));
+    return (await this.input.plan.readPlanes("x")).values;
   }
 
   replaceLatents(latents: Float32Array, nextCall: number): Promise<void> {
@@ -179,9 +176,5 @@ export class DeviceStepper implements Stepper {
   private inputScale(call: number): number {
     const { sampler } = this.input;
     return call < sampler.numModelCalls ? sampler.inputScale(call) : 1;
-  }
-
-  private inSlices<T>(work: Pausable<T>): Promise<T> {
-    return runInSlices(work, { signal: this.input.signal, where: "generation" });
   }
 }

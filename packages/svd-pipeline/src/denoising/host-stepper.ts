@@ -1,7 +1,7 @@
 import { cast, type Sampler, type SamplerState } from "@vd/sampling";
 import { observed, type WorkObserver } from "@vd/tensor";
 import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
-import type { DenoisingPlan, LastLatents, Stepper } from "./denoise";
+import type { DenoisingPlan, Stepper } from "./denoise";
 import type { Denoiser, DenoiserCall } from "./denoiser";
 import { checkFinite } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
@@ -136,8 +136,8 @@ export class HostStepper implements Stepper {
     return this.guess;
   }
 
-  async lastLatents(): Promise<LastLatents> {
-    return async () => this.x;
+  async lastLatents(): Promise<Float32Array> {
+    return this.x;
   }
 
   async latentsNow(): Promise<Float32Array> {

@@ -84,6 +84,10 @@ export class SplitDenoiser implements DenoisingPlan {
     return this.plans[0]!.both!.readChecked(name);
   }
 
+  readPlanes(name: string, into?: Float32Array): Promise<FloatsRead> {
+    return this.plans[0]!.both!.readPlanes(name, into);
+  }
+
   /** Of what follows on both rows; its states are the same on both devices. */
   get layout(): GraphLayout {
     return this.plans[0]!.both!.layout;

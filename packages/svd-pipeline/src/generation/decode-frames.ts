@@ -119,8 +119,9 @@ function decodePieces(
     // While a GPU computes; a CPU has its own work to do.
     const memory = () => (device.kind === "cpu" ? [] : ["levels", "frames"].map((name) => memoryForOutput(plan, name)));
     const [levels, frames] = await besides(running, memory);
-    const read = async () => [await plan.readBytes("levels", levels), await plan.readBytes("frames", frames)] as const;
-    const [data, bytes] = await besides(run.loader.freeLeft(), read);
+    run.loader.beginToFreeLeft();
+    const data = await plan.readBytes("levels", levels);
+    const bytes = await plan.readBytes("frames", frames);
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });
 }

@@ -6,7 +6,6 @@ import {
   type DenoiseOptions,
   type DenoisingPlan,
   denoise,
-  type LastLatents,
   type Stepper,
 } from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
@@ -56,13 +55,12 @@ export async function beginning({ context, noise }: GenerationRun): Promise<Begi
 /** Denoises by this package's kernels on two devices, a row of guidance on each. */
 async function denoiseOnTeam(run: GenerationRun, begin: Beginning, picture: EncodedPicture): Promise<Float32Array> {
   const constants = await stepConstants(run, picture, run.context.device);
-  const last = await denoiseOnRows(run, async (plan) => {
+  return denoiseOnRows(run, async (plan) => {
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
       fillRows(run, plan, { image: picture.latents, latents, inputScale });
     return takeSteps(run, begin, () => stepperOf(run, plan, plan, begin, fill));
   });
-  return last();
 }
 
 /** Denoises by this package's kernels. */
@@ -70,10 +68,7 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
   const { context, loader } = run;
   const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
-  if (calls) {
-    const last = await withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin)));
-    return last();
-  }
+  if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin)));
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     const fill = (latents: Float32Array, inputScale: number) =>
@@ -84,7 +79,7 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
     return takeSteps(run, begin, async () => (await start())[1]);
   };
   const options = { ...denoiseCompile(context, device), device };
-  return loader.runThen(stage, body, (last) => last(), options);
+  return loader.run(stage, body, options);
 }
 
 /** What {@link fillStates} works with. */
@@ -130,8 +125,7 @@ async function denoiseElsewhere(
     onMessage: (message) => progress.report("denoise", 0, sampling.sampler.numSteps, { message }),
   });
   try {
-    const last = await takeSteps(run, begin, () => hostStepper(run, predictByDenoiser(denoiser), begin));
-    return await last();
+    return await takeSteps(run, begin, () => hostStepper(run, predictByDenoiser(denoiser), begin));
   } finally {
     await denoiser.close();
   }
@@ -183,7 +177,7 @@ async function takeSteps(
   run: GenerationRun,
   { after }: Beginning,
   start: () => Stepper | Promise<Stepper>,
-): Promise<LastLatents> {
+): Promise<Float32Array> {
   const { sampler } = run.context.sampling;
   const message = after && { message: `goes on after step ${after.step}` };
   run.progress.report("denoise", after?.step ?? 0, sampler.numSteps, message);

@@ -2,6 +2,7 @@ import type { DeviceTeam } from "@vd/tensor";
 import { usableBytes } from "@vd/vae-opt";
 import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { stagesOfMember } from "../devices/team-stages";
+import { KERNEL_BYTES } from "../stages/choose-denoising";
 import { stagesBefore } from "../stages/generation-stages";
 import { denoisingDevice, type GenerationRun } from "./context";
 import { decodingAheadBytes } from "./decoding-ahead";
@@ -27,11 +28,10 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   const beside = new Set([embed, condition]);
   if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
   const decoding = denoisesHere ? await decodingAheadBytes(context) : 0;
-  let transformsFrom = 0;
+  let inTurns = 0;
   for (const stage of wanted)
-    if (!beside.has(stage))
-      transformsFrom = Math.max(transformsFrom, (await layouts.memoryOf(stage, options.signal)).arenaBytes);
-  const arena = loader.arenaFor(Math.max(transformsFrom, decoding));
+    if (!beside.has(stage)) inTurns = Math.max(inTurns, (await layouts.memoryOf(stage, options.signal)).arenaBytes);
+  const arena = loader.arenaFor(Math.max(inTurns, decoding));
   if (decoding > 0) {
     run.arenaAhead = arena;
     loader.leaveStages();
@@ -40,8 +40,12 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
     if (beside.has(stage)) loader.loadAhead(stage, { lane: "beside" });
     // The denoiser takes longest, and nobody is to wait for it when the picture is encoded.
     else if (isDenoiser(stage.name))
-      loader.loadAhead(stage, { lane: "denoiser", shared: arena, transformsFrom, ...denoiseCompile(context, device) });
-    else loader.loadAhead(stage, { shared: arena });
+      loader.loadAhead(stage, {
+        ...{ lane: "denoiser", shared: arena, sharedSpace: { from: inTurns + KERNEL_BYTES } },
+        ...denoiseCompile(context, device),
+      });
+    // The denoiser is loaded while they run.
+    else loader.loadAhead(stage, { shared: arena, sharedSpace: { from: inTurns, bytes: KERNEL_BYTES } });
   }
 }
 

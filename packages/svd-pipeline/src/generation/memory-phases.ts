@@ -1,6 +1,7 @@
 import type { Device } from "@vd/kernels-native";
 import type { PlanMemory } from "@vd/tensor";
 import { usableBytes } from "@vd/vae-opt";
+import { KERNEL_BYTES } from "../stages/choose-denoising";
 import { decodedShape, decodeStage } from "../stages/definitions";
 import type { StageDefinition } from "../stages/stage";
 import type { GenerationContext } from "./context";
@@ -74,7 +75,7 @@ export async function decodesBesideDenoiser(
   const { denoising, ahead, arenaBytes, transformed } = await bytesBefore(context);
   const grows = Math.max(0, memory.arenaBytes - arenaBytes.all);
   // The denoiser's transforms lie where the decoder works later.
-  const more = grows - Math.min(grows, transformed);
+  const more = grows - Math.min(Math.max(grows - KERNEL_BYTES, 0), transformed);
   const decoder = memory.stateBytes + memory.ioBytes + memory.transformedBytes;
   const most = Math.max(ahead + more, denoising + (arenaBytes.all - arenaBytes.denoiser) + more + decoder);
   return most <= (await phaseBudget(device));

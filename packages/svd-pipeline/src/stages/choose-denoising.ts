@@ -15,7 +15,7 @@ const MEBIBYTE = 2 ** 20;
  *  weights of the models here twice. */
 const STREAM_BYTES = [1280 * MEBIBYTE, 1024 * MEBIBYTE, 768 * MEBIBYTE, 256 * MEBIBYTE] as const;
 /** What kernels may take to work with: planners leave out those that need more. */
-const KERNEL_BYTES = 256 * MEBIBYTE;
+export const KERNEL_BYTES = 256 * MEBIBYTE;
 
 /** Returns the ways to denoise, each with less memory than the one before; the faster, the earlier. */
 export function waysToDenoise({ rows }: Pick<StageShape, "rows">): DenoisePieces[] {

@@ -49,15 +49,16 @@ export type StageOptions = CompileOptions & Pick<PlanOptions, "arena"> & { devic
 export interface LoadAheadOptions extends CompileOptions {
   /** Where it works, if not in memory of its own. */
   shared?: SharedArena | undefined;
-  /** From which byte of `shared` on nothing else works until the stage is over: its filters' transforms lie there, as far as they have room. */
-  transformsFrom?: number | undefined;
+  /** Where in `shared` nothing else works until the stage is over, as far as `shared` reaches: what the stage's kernels have beside its tensors lies
+   *  there. bytes: default all that follow. */
+  sharedSpace?: { from: number; bytes?: number } | undefined;
   /** Stages of one lane are loaded one after the other, those of several beside each other; default: one for all. */
   lane?: string | undefined;
 }
 
-/** Returns what lies in a buffer from a byte on; undefined where that is nothing. */
-const restOf = (buffer: DeviceBuffer, from = buffer.bytes): BufferRange | undefined =>
-  from < buffer.bytes ? { buffer, byteOffset: from, bytes: buffer.bytes - from } : undefined;
+/** Returns what lies in a buffer from a byte on, at most `most` bytes; undefined where that is nothing. */
+const partOf = (buffer: DeviceBuffer, from: number, most = Number.POSITIVE_INFINITY): BufferRange | undefined =>
+  from < buffer.bytes ? { buffer, byteOffset: from, bytes: Math.min(buffer.bytes - from, most) } : undefined;
 
 /** Loads the stages of one generation, each when it is run or ahead of that, and counts their memory. */
 export class StageLoader {
@@ -66,6 +67,7 @@ export class StageLoader {
   /** Stages that have run and are still loaded. */
   private left: LoadedStage[] = [];
   private leaves = false;
+  private freeing: Promise<unknown> = Promise.resolve();
   private readonly kept = new Map<string, LoadedStage>();
   /** What is prepared for the loader's device, by the stage's key; undefined where that failed. */
   private readonly preparing = new Map<string, Promise<{ layout: GraphLayout; plan: PreparedPlan } | undefined>>();
@@ -92,30 +94,6 @@ export class StageLoader {
     }
   }
 
-  /**
-   * Does what {@link run} does, and frees the stage while `after` goes on with what `body` found.
-   *
-   * @throws VdError as {@link run}
-   */
-  async runThen<S, T>(
-    stage: StageDefinition,
-    body: (plan: Plan) => Promise<S>,
-    after: (found: S) => Promise<T>,
-    options: StageOptions = {},
-  ): Promise<T> {
-    const loaded = await this.open(stage, options);
-    let freed: Promise<void> | undefined;
-    try {
-      const found = await body(loaded.plan);
-      freed = this.leave(loaded);
-      // Whoever waits for it, below, hears of it.
-      freed.catch(() => undefined);
-      return await after(found);
-    } finally {
-      await (freed ?? this.leave(loaded));
-    }
-  }
-
   /** Leaves stages loaded from now on when they have run, until {@link freeLeft} or {@link dropAhead}: freeing makes the device wait. For stages
    *  that take turns in one memory, and hold little beside it. */
   leaveStages(): void {
@@ -126,6 +104,14 @@ export class StageLoader {
   private async leave(loaded: LoadedStage): Promise<void> {
     if (this.leaves) this.left.push(loaded);
     else await loaded.release();
+  }
+
+  /** Begins to free the stages that were left, which {@link dropAhead} waits for. Nothing of them may run. */
+  beginToFreeLeft(): void {
+    const freeing = Promise.all([this.freeing, this.freeLeft()]);
+    // Whoever waits for it hears of it.
+    freeing.catch(() => undefined);
+    this.freeing = freeing;
   }
 
   /** Frees the stages that were left. Nothing of them may run. */
@@ -217,10 +203,10 @@ export class StageLoader {
   }
 
   /** Begins to load a stage that `run` will be called for, on the loader's device. Where that fails, `run` loads it again. */
-  loadAhead(stage: StageDefinition, { shared, lane = "", transformsFrom, ...options }: LoadAheadOptions = {}): void {
+  loadAhead(stage: StageDefinition, { shared, lane = "", sharedSpace, ...options }: LoadAheadOptions = {}): void {
     const { signal } = this.options;
     const loadIn = (arena: DeviceBuffer) =>
-      this.load(stage, { ...options, arena, transforms: restOf(arena, transformsFrom) });
+      this.load(stage, { ...options, arena, space: sharedSpace && partOf(arena, sharedSpace.from, sharedSpace.bytes) });
     const load = () => (shared ? shared.use(loadIn) : this.load(stage, options));
     const before = this.lanes.get(lane) ?? Promise.resolve();
     const loading = before.then(() => (this.isClosed || signal?.aborted ? undefined : load()));
@@ -254,7 +240,7 @@ export class StageLoader {
     const ahead = [...this.ahead.values()];
     this.ahead.clear();
     for (const each of ahead) await (await each)?.release();
-    await this.freeLeft();
+    await Promise.all([this.freeing, this.freeLeft()]);
   }
 
   /** True where {@link loadAhead} was called for a stage that was not run since. */

@@ -61,6 +61,7 @@ function queueing(plan: Plan, numWaiting = 0): DenoisingPlan {
     stage: (name, data) => plan.stage(name, data),
     read: (name) => plan.read(name),
     readChecked: (name) => plan.readChecked(name),
+    readPlanes: (name, into) => plan.readPlanes(name, into),
     run(options) {
       asked.at(-1)?.();
       const next = new Promise<void>((resolve) => asked.push(resolve));
@@ -117,10 +118,7 @@ it.each<[string, SchedulerConfig, StepNoise?]>([
       },
     });
   const predict = predictByPlan(await loadDenoising(denoiseStage(models, SHAPE)));
-  const finish = async (stepper: Stepper) => {
-    const last = await denoise(stepper, sampler, { onStep: async () => {} });
-    return last();
-  };
+  const finish = (stepper: Stepper) => denoise(stepper, sampler, { onStep: async () => {} });
   const got = await finish(await onDevice(plan, false));
   const again = () => {
     draws = 0;

@@ -46,6 +46,6 @@ describe("a stepper on the host", () => {
     }
     const other = stepper(numDraws, kept);
     for (let call = half; call < sampler.numModelCalls; call++) await other.advance(call, 1);
-    expect(await (await other.lastLatents())()).toEqual(await (await whole.lastLatents())());
+    expect(await other.lastLatents()).toEqual(await whole.lastLatents());
   });
 });

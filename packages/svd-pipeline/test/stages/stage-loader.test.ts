@@ -42,12 +42,7 @@ describe("a stage", () => {
     const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
     const plans: Plan[] = [];
     loader.leaveStages();
-    await loader.run(encode, async (plan) => plans.push(plan));
-    await loader.runThen(
-      decode,
-      async (plan) => plans.push(plan),
-      async () => {},
-    );
+    for (const stage of [encode, decode]) await loader.run(stage, async (plan) => plans.push(plan));
     const own = (stage: typeof encode) => layouts.of(stage).memory.peakBytes;
     expect(loader.memory.ownBytes).toBeGreaterThanOrEqual(own(encode) + own(decode));
     await loader.freeLeft();
@@ -237,38 +232,6 @@ describe("a stage", () => {
     expect(prepare).toHaveBeenCalledTimes(1);
     prepare.mockRestore();
     expect(loader.memory.ownBytes).toBe(0);
-  });
-
-  it("is freed while what was found is worked on, and when that fails", async () => {
-    const loader = loaderOf();
-    const stage = encodeImageStage(models, SHAPE);
-    const isFreed = () => expect.poll(() => loader.memory.ownBytes).toBe(0);
-    const found = async () => {
-      expect(loader.memory.ownBytes).toBeGreaterThan(0);
-      return 3;
-    };
-    const after = async (value: number) => {
-      await isFreed();
-      return value + 1;
-    };
-    expect(await loader.runThen(stage, found, after)).toBe(4);
-    const failing = () => Promise.reject(new Error("no"));
-    await expect(loader.runThen(stage, failing, after)).rejects.toThrow("no");
-    expect(loader.memory.ownBytes).toBe(0);
-    await expect(loader.runThen(stage, found, failing)).rejects.toThrow("no");
-    expect(loader.memory.ownBytes).toBe(0);
-  });
-
-  it("says that it could not be freed, once what was found has been worked on", async () => {
-    const free = vi.spyOn(Plan.prototype, "free").mockRejectedValueOnce(new Error("lost"));
-    let isDone = false;
-    const after = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      isDone = true;
-    };
-    await expect(loaderOf().runThen(encodeImageStage(models, SHAPE), async () => {}, after)).rejects.toThrow("lost");
-    expect(isDone).toBe(true);
-    free.mockRestore();
   });
 
   it("lets go of its filters' transforms when it is released, and of nothing else", async () => {

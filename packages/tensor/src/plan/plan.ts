@@ -12,7 +12,7 @@ import {
 } from "@vd/kernels-native";
 import { requireDevice } from "../devices/require-device";
 import type { GraphOptions } from "../graph";
-import { readHost, readHostSync, writeCheckedHost, writeHost, writeHostSync } from "../host";
+import { readHost, readHostPlanes, readHostSync, writeCheckedHost, writeHost, writeHostSync } from "../host";
 import { describe, packedBytes, type Tensor } from "../tensor";
 import { tunedVariants } from "../tune/choose";
 import { type GraphLayout, layoutGraph, type PlanCost, type PlanMemory, type Recording } from "./layout";
@@ -293,6 +293,17 @@ export class Plan {
     const tensor = this.readable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
     return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor, into));
+  }
+
+  /**
+   * Does what {@link readChecked} does with pixels, [..,H,W,C], as planes, [..,C,H,W].
+   *
+   * @throws VdError `dtype` for other types than floats of 16 and 32 bits, `shape` for an array of another length
+   */
+  readPlanes(name: string, into?: Float32Array): Promise<FloatsRead> {
+    const tensor = this.readable(name);
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    return observed(this.observer, "readback", () => readHostPlanes(buffer, byteOffset, tensor, into));
   }
 
   /**

@@ -81,8 +81,7 @@ export async function denoiseOneClip(run: GenerationRun, start: ClipStart): Prom
   const savings = savingsOfClip(context, start.features);
   const stepper = new HostStepper({ predict, sampler, latents, memory, savings, noise: drawn, signal, observer });
   const options = { firstCall: after?.nextCall, ...stepOptions(run, range) };
-  const last = await denoise(stepper, sampler, options);
-  return framesOf(await last(), frames.length);
+  return framesOf(await denoise(stepper, sampler, options), frames.length);
 }
 
 /** What a clip saves calls by, on its own: each begins anew. */

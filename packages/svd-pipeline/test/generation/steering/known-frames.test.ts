@@ -27,8 +27,7 @@ async function resultOf(
     latents: Float32Array.from({ length: LENGTH * frames.length }, (_, i) => random(i)),
     noise: async () => Float32Array.from({ length: LENGTH * frames.length }, (_, i) => Math.sin(5 * i)),
   });
-  const last = await denoise(stepper, sampler, { onStep: async () => undefined });
-  return last();
+  return denoise(stepper, sampler, { onStep: async () => undefined });
 }
 
 describe("known frames", () => {
