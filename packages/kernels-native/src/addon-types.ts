@@ -142,6 +142,7 @@ export interface NativeDevice {
       explain?: boolean;
       batchInvariant?: boolean;
       streamBytes?: number;
+      goesFirst?: boolean;
       space?: { buffer: NativeBuffer; byteOffset: number; bytes: number };
     },
   ): Promise<NativeProgram>;

@@ -154,6 +154,9 @@ export interface CompileOptions {
    *  use it while the program lives. What has no room there, all by default, lies in memory of its own; transforms stay there for the next
    *  program. */
   space?: BufferRange | undefined;
+  /** Where a GPU has several programs to run, the kernels of others wait for those of this one, as soon as their blocks leave room; default false.
+   *  For a short program that something waits for. */
+  goesFirst?: boolean | undefined;
 }
 
 /** A part of a buffer. */
@@ -334,6 +337,7 @@ export class Device {
       batchInvariant = false,
       streamBytes = 0,
       space,
+      goesFirst = false,
     }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
@@ -343,7 +347,7 @@ export class Device {
     };
     const rowNames = joinedTexts("compile names", names);
     const given = space && { space: { ...space, buffer: space.buffer.native } };
-    const options = { capture, explain, batchInvariant, streamBytes, ...wanted, ...given };
+    const options = { capture, explain, batchInvariant, streamBytes, goesFirst, ...wanted, ...given };
     const program = await awaitNative(() => this.native.compile(words, rowNames, buffers, options));
     program.refused.forEach(warnOfRefusal);
     return new Program(program);

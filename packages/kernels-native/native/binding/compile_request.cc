@@ -91,6 +91,8 @@ void CompileRequest::read_options(const Napi::Value& value) {
   if (!batchInvariant.IsUndefined()) options_.batchInvariant = read_bool(batchInvariant, "compile batchInvariant");
   const Napi::Value streamBytes = from.Get("streamBytes");
   if (!streamBytes.IsUndefined()) options_.streamBytes = read_size(streamBytes, "compile streamBytes");
+  const Napi::Value goesFirst = from.Get("goesFirst");
+  if (!goesFirst.IsUndefined()) options_.goesFirst = read_bool(goesFirst, "compile goesFirst");
   const Napi::Value space = from.Get("space");
   if (!space.IsUndefined()) options_.space = read_range(space, "compile space");
   const Napi::Value variants = from.Get("variants");

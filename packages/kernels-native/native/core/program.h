@@ -74,6 +74,8 @@ struct CompileOptions {
   /** Device memory for what the program has beside its buffers, as long as it lives: the rows' working memory, and weights that take
    * several times the memory of what they are made of. What has no room there, all by default, lies in memory of its own. */
   MemoryRange space;
+  /** Where a device has several programs to run, those of the others wait for what this one is ready to do. */
+  bool goesFirst = false;
 };
 
 class Program;

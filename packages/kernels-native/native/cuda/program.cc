@@ -63,7 +63,7 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
       options_(options),
       offsets_(offsets_of(rows, buffers_)),
       loaded_(choose_and_load(device, rows, buffers_, options, info_)),
-      stream_(device.context) {
+      stream_(device.context, options.goesFirst ? Priority::first : Priority::usual) {
   options_.rowsKey.clear();
   const WeightStream* weights = loaded_.weights.get();
   info_.scratch_bytes = loaded_.workspaceBytes + (weights != nullptr ? weights->slot_bytes() : 0);

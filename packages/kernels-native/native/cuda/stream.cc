@@ -20,9 +20,11 @@ constexpr auto kMostWait = 600s;
 
 }  // namespace
 
-Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {
+Stream::Stream(std::shared_ptr<Context> context, Priority priority) : context_(std::move(context)) {
   context_->enter("stream");
-  context_->check(context_->api().stream_create(&handle_, driver::kStreamNonBlocking), "stream");
+  // Smaller numbers go first; those that a device does not have count as its first.
+  const int number = priority == Priority::first ? -1 : 0;
+  context_->check(context_->api().stream_create(&handle_, driver::kStreamNonBlocking, number), "stream");
 }
 
 Stream::~Stream() {

@@ -7,11 +7,14 @@
 
 namespace vd::cuda {
 
+/** Which of two streams' kernels a device takes up first where both wait. */
+enum class Priority { usual, first };
+
 /** A queue of work on one device. */
 class Stream {
  public:
   /** Throws Error(driver). */
-  explicit Stream(std::shared_ptr<Context> context);
+  explicit Stream(std::shared_ptr<Context> context, Priority priority = Priority::usual);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

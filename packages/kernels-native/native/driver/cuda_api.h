@@ -94,7 +94,7 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has two pointers behin
   X(copy_on_device, "cuMemcpyDtoDAsync", (DevicePtr, DevicePtr, size_t, StreamHandle))                             \
   X(copy_to_peer, "cuMemcpyPeerAsync", (DevicePtr, ContextHandle, DevicePtr, ContextHandle, size_t, StreamHandle)) \
   X(fill_bytes, "cuMemsetD8Async", (DevicePtr, unsigned char, size_t, StreamHandle))                               \
-  X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                    \
+  X(stream_create, "cuStreamCreateWithPriority", (StreamHandle*, unsigned, int))                                   \
   X(stream_destroy, "cuStreamDestroy", (StreamHandle))                                                             \
   X(stream_synchronize, "cuStreamSynchronize", (StreamHandle))                                                     \
   X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                                 \

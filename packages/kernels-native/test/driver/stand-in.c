@@ -345,8 +345,9 @@ static R queue_copy(void* q, void* target, const void* source, size_t n) {
   op.bytes = n;
   return enqueue(q, op);
 }
-static R create_stream(void** h, unsigned f) {
+static R create_stream(void** h, unsigned f, int priority) {
   (void)f;
+  (void)priority;
   *h = calloc(1, sizeof(Stream));
   lock();
   streams[num_streams++] = (Stream*)*h;
@@ -675,7 +676,7 @@ EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint
                {"cuMemcpyDtoDAsync", (void*)on_device},
                {"cuMemcpyPeerAsync", (void*)to_peer},
                {"cuMemsetD8Async", (void*)fill},
-               {"cuStreamCreate", (void*)create_stream},
+               {"cuStreamCreateWithPriority", (void*)create_stream},
                {"cuStreamDestroy", (void*)destroy_stream},
                {"cuStreamSynchronize", (void*)one},
                {"cuStreamWaitEvent", (void*)wait_event},

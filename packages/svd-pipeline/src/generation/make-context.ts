@@ -1,3 +1,4 @@
+import { type DeviceInfo, devices } from "@vd/kernels-native";
 import { ownTurn } from "@vd/tensor";
 import { mostBytes, spatialBytesOf, usableBytes } from "@vd/vae-opt";
 import { samplingFor } from "../denoising/chosen-sampling";
@@ -49,12 +50,14 @@ export async function makeContext(
 ): Promise<GenerationContext> {
   const { options, checked } = await withSize(wanted, given.checked, factor);
   const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
+  // Asked for once: a driver takes a third of a millisecond to say.
+  const known = devices();
   const decoding = {
     decoder: eightBits?.decoder,
-    fusedNorm: normsAreFused(device, precision),
+    fusedNorm: normsAreFused(device, precision, known),
     spatialBytes: spatialBytesOf(device),
   };
-  const denoising = { fusedLayerNorm: normsAreFused(denoisingDevice(opened), precision) };
+  const denoising = { fusedLayerNorm: normsAreFused(denoisingDevice(opened), precision, known) };
   const shape = { ...stageShape(checked, options, factor, precision), ...decoding, ...denoising };
   await ownTurn();
   const sampling = await samplingFor(components, checked, precision);
@@ -71,13 +74,14 @@ export async function makeContext(
     const parts = { device, team, components, models, scratch, denoiser, pinned, keepsStages };
     return { ...parts, shape: settled, layouts: layoutsOf(settled), ...choices };
   };
-  return contextOf(await settledMethod(layers.convolutions, contextOf));
+  return contextOf(await settledMethod(layers.convolutions, contextOf, known));
 }
 
 /** How a generation computes 3x3 convolutions. */
 async function settledMethod(
   wanted: Convolutions,
   contextOf: (method: ConvolutionMethod) => GenerationContext,
+  known: DeviceInfo[],
 ): Promise<ConvolutionMethod> {
   const context = contextOf("direct");
   const { precision, checked, keepsStages } = context;
@@ -94,5 +98,5 @@ async function settledMethod(
   // Where stages stay loaded from clip to clip, transforms take their memory from all of them.
   const fitsAlways = async (method: ConvolutionMethod) =>
     method === "compact" && (await usableBytes(denoises, "full")) >= mostBytes("full");
-  return settleConvolutions(wanted, { ...circumstances, fits: keepsStages ? fitsAlways : fits });
+  return settleConvolutions(wanted, { ...circumstances, fits: keepsStages ? fitsAlways : fits }, known);
 }
