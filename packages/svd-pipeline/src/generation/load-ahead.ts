@@ -2,8 +2,8 @@ import type { DeviceTeam } from "@vd/tensor";
 import { usableBytes } from "@vd/vae-opt";
 import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { stagesOfMember } from "../devices/team-stages";
-import { KERNEL_BYTES } from "../stages/choose-denoising";
 import { stagesBefore } from "../stages/generation-stages";
+import type { StageDefinition } from "../stages/stage";
 import { denoisingDevice, type GenerationRun } from "./context";
 import { decodingAheadBytes } from "./decoding-ahead";
 import { denoiseCompile } from "./denoise-compile";
@@ -28,9 +28,9 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   const beside = new Set([embed, condition]);
   if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
   const decoding = denoisesHere ? await decodingAheadBytes(context) : 0;
+  const arenaOf = async (stage: StageDefinition) => (await layouts.memoryOf(stage, options.signal)).arenaBytes;
   let inTurns = 0;
-  for (const stage of wanted)
-    if (!beside.has(stage)) inTurns = Math.max(inTurns, (await layouts.memoryOf(stage, options.signal)).arenaBytes);
+  for (const stage of wanted) if (!beside.has(stage)) inTurns = Math.max(inTurns, await arenaOf(stage));
   const arena = loader.arenaFor(Math.max(inTurns, decoding));
   if (decoding > 0) {
     run.arenaAhead = arena;
@@ -42,11 +42,14 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
     // The denoiser takes longest, and nobody is to wait for it when the picture is encoded.
     else if (isDenoiser(stage.name))
       loader.loadAhead(stage, {
-        ...{ lane: "denoiser", shared: arena, sharedSpace: { from: inTurns + KERNEL_BYTES } },
+        ...{ lane: "denoiser", shared: arena, sharedSpace: { from: inTurns } },
         ...denoiseCompile(context, device),
       });
-    // The denoiser is loaded while they run.
-    else loader.loadAhead(stage, { shared: arena, sharedSpace: { from: inTurns, bytes: KERNEL_BYTES } });
+    // The denoiser is loaded while they run, but does not work yet.
+    else {
+      const from = await arenaOf(stage);
+      loader.loadAhead(stage, { shared: arena, sharedSpace: { from, bytes: inTurns - from } });
+    }
   }
 }
 
