@@ -78,7 +78,8 @@ export async function decodesBesideDenoiser(
   const more = grows - Math.min(Math.max(grows - KERNEL_BYTES, 0), transformed);
   const decoder = memory.stateBytes + memory.ioBytes + memory.transformedBytes;
   const most = Math.max(ahead + more, denoising + (arenaBytes.all - arenaBytes.denoiser) + more + decoder);
-  return most <= (await phaseBudget(device));
+  // Two programs are loaded then, and what lies beside what is planned is counted for one.
+  return most + KERNEL_BYTES <= (await phaseBudget(device));
 }
 
 /** Returns what the stages before decoding take of a GPU, phase by phase. */
