@@ -14,7 +14,7 @@ import { choosePinning, unpinnedMessage } from "../../src/generation/pinning";
 import type { GenerateOptions, MemoryUse, StableVideoDiffusionPipeline } from "../../src/index";
 import { makeModels } from "../../src/opening/models";
 import type { ConvolutionMethod } from "../../src/precision/convolutions";
-import { describeDenoising, KERNEL_BYTES } from "../../src/stages/choose-denoising";
+import { describeDenoising } from "../../src/stages/choose-denoising";
 import { decodeStage } from "../../src/stages/definitions";
 import { KEPT_ON_DEVICE_BYTES, PinnedWeights, placedBytes, streamBytesOf } from "../../src/stages/pinned-weights";
 import { StageLayouts } from "../../src/stages/stage";
