@@ -91,7 +91,9 @@ Graph::Graph(const Stream& stream, const std::function<void()>& body) : context_
   api.graph_destroy(graph);
   context_.check(result, "capture");
   // Else the first launch does it, which takes milliseconds for a thousand nodes.
-  context_.check(api.graph_upload(handle_, stream.handle()), "capture");
+  const driver::Result uploaded = api.graph_upload(handle_, stream.handle());
+  if (uploaded != driver::kSuccess) api.graph_exec_destroy(handle_);
+  context_.check(uploaded, "capture");
 }
 
 Graph::~Graph() {

@@ -1,10 +1,7 @@
 #include "transfer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <thread>
-#include <vector>
 
 #include "../core/touch_pages.h"
 
@@ -68,13 +65,9 @@ Transfer::Slot& Transfer::prepared(Slot& slot) {
   return slot;
 }
 
-ThreadPool& Transfer::copy_threads() {
-  if (!copyThreads_) copyThreads_.emplace(copying_threads());
-  return *copyThreads_;
-}
-
 void Transfer::copy_on_host(std::byte* target, const std::byte* source, size_t bytes) {
-  if (bytes <= kShare || copy_threads().threads() == 1) {
+  if (bytes > kShare && !copyThreads_) copyThreads_.emplace(copying_threads());
+  if (bytes <= kShare || copyThreads_->threads() == 1) {
     std::memcpy(target, source, bytes);
     return;
   }
@@ -95,7 +88,6 @@ void Transfer::upload(driver::DevicePtr target, const std::byte* source, size_t 
 }
 
 void Transfer::download(std::byte* target, driver::DevicePtr source, size_t bytes) {
-  if (bytes > kNumBlocks * kBlockBytes && copy_threads().threads() > 1) return download_by_threads(target, source, bytes);
   // One block is filled by the device while the one before it is emptied.
   Slot* last = nullptr;
   size_t last_at = 0;
@@ -114,51 +106,6 @@ void Transfer::download(std::byte* target, driver::DevicePtr source, size_t byte
     last_at = at;
   }
   empty(bytes);
-}
-
-void Transfer::download_by_threads(std::byte* target, driver::DevicePtr source, size_t bytes) {
-  const size_t numBlocks = (bytes + kBlockBytes - 1) / kBlockBytes;
-  std::array<std::atomic<size_t>, kNumBlocks> uncopied;
-  std::vector<std::atomic<bool>> queued(numBlocks), here(numBlocks);
-  std::atomic<bool> failed{false};
-  const auto slot_of = [&](size_t block) { return (static_cast<size_t>(next_) + block) % kNumBlocks; };
-  const auto queue = [&](size_t block) {
-    if (block >= numBlocks) return;
-    Slot& slot = prepared(slots_[slot_of(block)]);
-    uncopied[slot_of(block)] = kBlockBytes / kShare;
-    const size_t at = block * kBlockBytes, part = std::min(kBlockBytes, bytes - at);
-    context_->check(context_->api().copy_to_host(slot.block->data(), source + at, part, stream_.handle()), "readback");
-    slot.free->record(stream_);
-    queued[block] = true;
-  };
-  const auto await_flag = [&](const std::atomic<bool>& flag) {
-    while (!flag && !failed) std::this_thread::yield();
-    return !failed;
-  };
-  const auto copy = [&](size_t block, size_t share) {
-    context_->enter("readback");
-    Slot& slot = slots_[slot_of(block)];
-    if (share == 0 && await_flag(queued[block])) {
-      slot.free->wait("readback");
-      here[block] = true;
-    }
-    if (!await_flag(here[block])) return;
-    const size_t from = share * kShare, at = block * kBlockBytes + from;
-    if (at < bytes) std::memcpy(target + at, slot.block->data() + from, std::min(kShare, bytes - at));
-    if (--uncopied[slot_of(block)] == 0) queue(block + kNumBlocks);
-  };
-  for (size_t block = 0; block < kNumBlocks; ++block) queue(block);
-  constexpr size_t kShares = kBlockBytes / kShare;
-  // One loop for all: to wake threads for each block takes as long as the block takes to come.
-  copy_threads().parallel_for(static_cast<int64_t>(numBlocks * kShares), [&](int64_t index, int) {
-    try {
-      copy(static_cast<size_t>(index) / kShares, static_cast<size_t>(index) % kShares);
-    } catch (...) {
-      failed = true;
-      throw;
-    }
-  });
-  next_ = static_cast<int>(slot_of(numBlocks));
 }
 
 void Transfer::download_in_blocks(driver::DevicePtr source, size_t bytes, size_t unit, const Memory::TakeBlock& take) {

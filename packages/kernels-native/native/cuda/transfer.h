@@ -79,10 +79,6 @@ class Transfer {
   Slot& prepared(Slot& slot);
   /** Copies from host to host. */
   void copy_on_host(std::byte* target, const std::byte* source, size_t bytes);
-  /** Threads that copy on the host; they start when they are first asked for. */
-  ThreadPool& copy_threads();
-  /** Does what `download` does with more blocks than there are slots, on several threads. */
-  void download_by_threads(std::byte* target, driver::DevicePtr source, size_t bytes);
   std::shared_ptr<Context> context_;
   Stream stream_;
   std::array<Slot, kNumBlocks> slots_;

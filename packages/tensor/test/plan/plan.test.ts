@@ -4,6 +4,7 @@ import type { Graph } from "../../src/graph";
 import { runInSlices } from "../../src/pausable";
 import { layoutGraph } from "../../src/plan/layout";
 import { compile, Plan } from "../../src/plan/plan";
+import { pixelsToPlanes } from "../../src/planes";
 import { channelRange } from "../../src/tensor";
 import { failure, rejection } from "../support/failure";
 
@@ -98,6 +99,25 @@ describe("a plan", () => {
     await plan.run();
     expect((await plan.readChecked("y", into.subarray(2))).firstNotFinite).toBe(1);
     expect(await rejection(plan.writeChecked("x", [1, 2, 3] as never))).toMatchObject({ code: "dtype" });
+  });
+
+  test("reads pixels as planes, and refuses types that are no floats of 16 or 32 bits", async () => {
+    const dims = [2, 2, 3, 4];
+    const plan = await make((g) => {
+      g.output("y", g.pointwise({ a: g.input("x", dims), aScale: 2 }));
+      g.output("codes", g.input("whole", dims, "i32"));
+    });
+    const pixels = Float32Array.from({ length: 48 }, (_, i) => i);
+    await plan.write("x", pixels);
+    await plan.run();
+    const into = new Float32Array(48);
+    const { values, firstNotFinite } = await plan.readPlanes("y", into);
+    expect(values).toBe(into);
+    expect(firstNotFinite).toBeUndefined();
+    const doubled = pixels.map((value) => 2 * value);
+    expect(into).toEqual(pixelsToPlanes(doubled, [2, 4, 2, 3], new Float32Array(48)));
+    expect(await rejection(plan.readPlanes("y", new Float32Array(47)))).toMatchObject({ code: "shape", got: "47" });
+    expect(await rejection(plan.readPlanes("codes"))).toMatchObject({ code: "dtype" });
   });
 
   test("keeps its state from run to run, zero at first, and lets it be set", async () => {
